@@ -149,6 +149,7 @@ vocabulary! {
     Instance "instance" (Cls; Places)
         "an instance of the class that this was called on, on the CPU unless one of the others is given";
     Int "int" (; X) "a Python int";
+    IsTensor "is-tensor" (X) "whether x is a tensor, and no array, number or list";
     Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";
     Iterable "iterable" (X) "the same iterable (progress bars)";
     LabelledStream "labelled-stream" (Cls Kind [Name])

@@ -356,7 +356,7 @@ impl<'p> Interp<'p> {
     /// is a backward pass inside.
     fn decorated_context(&self, closure: &Closure, key: FnKey) -> Option<ContextKind> {
         let wrap = &closure.wrap;
-        let unsure = wrap.opaque && self.ambient.grad == Some(true) && !self.goes_back(key);
+        let unsure = wrap.may_switch && self.ambient.grad == Some(true) && !self.goes_back(key);
         wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
     }
 

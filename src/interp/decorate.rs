@@ -92,7 +92,10 @@ impl<'p> Interp<'p> {
         let mut result = None;
         for decorator in decorators.iter().rev() {
             let value = self.eval(*decorator);
+            let known = std::mem::take(&mut wrap.opaque);
             self.apply_decorator(&value, *decorator, &mut wrap, &mut result);
+            wrap.may_switch |= wrap.opaque && !self.leaves_gradients(*decorator);
+            wrap.opaque |= known;
         }
         let closure = Closure {
             file: closure.file,
@@ -123,6 +126,18 @@ impl<'p> Interp<'p> {
                 }
             }
             None => function,
+        }
+    }
+
+    /// `@click.command()`: of a package that leaves gradients alone.
+    fn leaves_gradients(&mut self, decorator: ExprId) -> bool {
+        let named = match self.here().expr(decorator).kind {
+            ExprKind::Call { callee, .. } => callee,
+            _ => decorator,
+        };
+        match self.quietly(|interp| interp.eval(named)) {
+            Value::Api(name) => self.apis.is_pure(Ustr::from(name.split('.').next().unwrap_or_default())),
+            _ => false,
         }
     }
 

@@ -103,10 +103,30 @@ impl<'p> Interp<'p> {
     }
 
     pub(crate) fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
-        FORWARDS.iter().find_map(|name| match self.find_attr(object, Ustr::from(name)) {
+        let mut own = |name: &str| match self.find_attr(object, Ustr::from(name)) {
             Some(Value::Function(closure)) => Some(closure),
             _ => None,
-        })
+        };
+        let (first, others) = FORWARDS.split_first()?;
+        let found = own(first);
+        match others.iter().find_map(|name| own(name)) {
+            Some(called) if found.is_some() && !self.runs_forward(object) => Some(called),
+            called => found.or(called),
+        }
+    }
+
+    /// Whether the class of a framework says that calling an instance runs its `forward`: of Keras it is a method like
+    /// any other, beside `call`.
+    fn runs_forward(&self, object: ObjId) -> bool {
+        let class = match self.heap.get(object).state {
+            State::Class(_) => ClassRef::Project(object),
+            _ => self.heap.get(object).class,
+        };
+        let mut known = self.lineage(class).into_iter().filter_map(|base| match base {
+            Base::Api(name) => self.apis.class(name),
+            _ => None,
+        });
+        known.next().is_none_or(|class| self.apis.method(class.name, Ustr::from(FORWARDS[0])).is_some())
     }
 
     /// The module's own forward, where it has one that computes something.
@@ -303,7 +323,7 @@ impl<'p> Interp<'p> {
                 tensor.graph = self.graph_through(object, module, &tensor.graph, part, place);
                 tensor.source = Source::Output;
                 tensor.device_origin = Some(DeviceOrigin::Module);
-                tensor.learned = true;
+                (tensor.learned, tensor.among) = (true, false);
                 if let Some(cut) = self.note_unrecorded(object, module, tensor.made) {
                     tensor.detach_points = union_detach_points(&tensor.detach_points, &Some(cut));
                 }

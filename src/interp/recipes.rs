@@ -77,7 +77,7 @@ impl Interp<'_> {
         }
         let step = match tensor.learned {
             true => computed(api, call).or_else(|| kept(api, call))?,
-            false => cast_mask(api, call, tensor)?,
+            false => cast_mask(api, call, tensor).or_else(|| sum_of_shares(api, call))?,
         };
         Some(Recipe::new(step, call.place, tensor.range))
     }
@@ -228,6 +228,14 @@ fn with_range(tensor: &Tensor, range: Option<Interval>) -> Tensor {
 fn cast_mask(api: &Api, call: &Invocation, tensor: &Tensor) -> Option<Step> {
     let mask = call.nth_tensor(0).filter(|mask| is_mask(mask) && tensor.source == Source::Mask)?;
     api.transfer()?.converts().then_some(Step::Same(mask))
+}
+
+/// Shares of data that are added up, such as a mask: beside sums of predictions they make a union.
+fn sum_of_shares(api: &Api, call: &Invocation) -> Option<Step> {
+    let is_share = |range: Interval| range.low >= 0.0 && range.high <= 1.0;
+    call.nth_tensor(0)?.range.filter(|range| is_share(*range))?;
+    let is_sum = |step: &Step| matches!(step, Step::Apply(Function::Sum | Function::Mean, _));
+    computed(api, call).filter(is_sum)
 }
 
 /// The same numbers; of a half type they are rounded.

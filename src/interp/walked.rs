@@ -28,11 +28,11 @@ pub(super) fn shows_graph(interp: &mut Interp, call: ExprId, receiver: &Value, m
 /// So many backward passes behind a value are looked at: what comes later starts from others.
 const NEXT_PASSES: usize = 8;
 
-/// A tensor of which nobody knows whether it has a graph, and that is bound to a name from which the next backward pass
-/// of the same iteration starts: it has one, before that pass as well.
+/// A tensor of which nobody knows whether it has a graph, or whether it is one, and that is bound to a name from which
+/// the next backward pass of the same iteration starts: it has one, before that pass as well.
 pub(super) fn foreseen(interp: &mut Interp, target: ExprId, value: Value) -> Value {
     let tensor = match &value {
-        Value::Tensor(tensor) if matches!(tensor.graph, Graph::Unknown) && !tensor.is_array => tensor.clone(),
+        Value::Tensor(tensor) if is_in_question(tensor) => tensor.clone(),
         Value::Unknown => Rc::new(Tensor {
             confidence: Confidence::Medium,
             source: Source::Output,
@@ -46,8 +46,15 @@ pub(super) fn foreseen(interp: &mut Interp, target: ExprId, value: Value) -> Val
         return value;
     }
     let scaled = if tensor.scaled == Scaled::No { Scaled::Maybe } else { tensor.scaled };
-    let graph = Graph::of_others(interp.epoch);
-    Value::tensor(Tensor { graph, scaled, ..(*tensor).clone() })
+    let graph = match &tensor.graph {
+        Graph::Unknown => Graph::of_others(interp.epoch),
+        known => known.clone(),
+    };
+    Value::tensor(Tensor { graph, scaled, among: false, ..(*tensor).clone() })
+}
+
+fn is_in_question(tensor: &Tensor) -> bool {
+    (matches!(tensor.graph, Graph::Unknown) || tensor.among) && !tensor.is_array
 }
 
 /// Whether a backward pass of the same iteration starts from the name that a value is bound to, before another value

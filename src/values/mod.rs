@@ -169,6 +169,8 @@ pub struct Wrap {
     pub context: Option<ContextKind>,
     /// A decorator that is not understood: its body is rehearsed, its result is not trusted.
     pub opaque: bool,
+    /// One of them may switch gradients off: it is of a package that is not known to leave them alone.
+    pub may_switch: bool,
 }
 
 /// Contexts that matter to what follows.

@@ -352,9 +352,9 @@ fn meeting_operands(cx: &Interp<'_>, call: &Invocation<'_>) -> Vec<Rc<Tensor>> {
 fn meet_reader(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let Some(need) = call.api.needs.iter().find(|need| need.verb == Need::OnCpu) else { return };
     let Some(Operand::Param(name)) = need.args.first() else { return };
-    let Some(read) = call.get(name).as_tensor().filter(|read| read.device.is_chosen_gpu()).cloned() else {
-        return;
-    };
+    // What a model that is not seen gives beside its output may be a list.
+    let is_there = |read: &&Rc<Tensor>| read.device.is_chosen_gpu() && !read.among;
+    let Some(read) = call.get(name).as_tensor().filter(is_there).cloned() else { return };
     let one = Side { device: read.device, what: Rc::from(format!("`{name}`")), made: read.made };
     let reader = call.api.name.rsplit('.').next().unwrap_or_default();
     let other = Side { device: Device::Cpu, what: Rc::from(format!("`{reader}`")), made: None };

@@ -57,7 +57,8 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         let still =
             |step: &Stepping| step.optimizer.is_some_and(|optimizer| trains_nothing(script, optimizer));
         let frozen = matches!(loss.graph, Graph::None) && first.is_some_and(still) && others.all(still);
-        if !(certain && is_detached(loss) || frozen) || !seen.insert(at.place) {
+        if !(certain && is_detached(loss) || frozen) || is_dry_run(script, at, loss) || !seen.insert(at.place)
+        {
             continue;
         }
         let point = loss.detach_points.as_ref().and_then(|detach_points| detach_points.first());
@@ -71,6 +72,11 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         });
     }
     found
+}
+
+/// A made-up number is the loss, and no model runs: what is watched is a schedule.
+fn is_dry_run(script: &Script, at: &At, loss: &Tensor) -> bool {
+    loss.is_leaf && !at.loops.iter().any(|id| script.runs_models_in(*id))
 }
 
 /// `return loss.detach()` where the framework goes back through what a method returns.

@@ -4,7 +4,7 @@ use super::resets::{Holder, holder_of};
 use crate::apis::{Api, Transfer};
 use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_bounded, mark_graph};
 use crate::names::{Subject, subject_of};
-use crate::report::Place;
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::FnKey;
 use crate::values::*;
@@ -99,6 +99,11 @@ fn on_assign(cx: &mut Interp<'_>, assignment: &Assignment) {
     assignment.result.replace(result);
 }
 
+/// One of several results of a model that nobody sees into may be counts, without a graph.
+fn sureness(kept: &Tensor) -> Confidence {
+    if kept.among { Confidence::Low } else { kept.confidence }
+}
+
 /// `total += loss`: does the sum keep the graphs of earlier iterations?
 fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Value) -> Value {
     let Some(sum) = result.as_tensor().filter(|sum| sum.graph.is_live()) else { return result.clone() };
@@ -117,7 +122,7 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
         return result.clone();
     };
     let place = cx.expr_place(target);
-    let confidence = sum.confidence.min(known);
+    let confidence = sureness(sum).min(known);
     let id = cx.graph_id(place);
     follow(cx, id, &sum.graph);
     if !by_call && is_read_elsewhere(cx, target) {
@@ -213,7 +218,7 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     }
     let holders = holder_of(cx, into).into_iter().chain([Holder::Container(container)]).collect();
     let into = cx.written(into);
-    let confidence = tensor.confidence;
+    let confidence = sureness(&tensor);
     let bare = matches!(value.bare(), Value::Tensor(_));
     let (into_place, by) = (Some(site), Carry::Append);
     let carried = Carried { id, into, holders, into_place, by, outlives, value: tensor, bare, by_call };

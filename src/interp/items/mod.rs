@@ -3,8 +3,8 @@
 mod masks;
 mod slices;
 
-use slices::sliced;
 pub(super) use slices::{position, slice_bounds};
+use slices::{sliced, with_item};
 
 use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, listing::some_of, python, transfer};
 use crate::report::{Confidence, Place};
@@ -283,6 +283,10 @@ impl<'p> Interp<'p> {
                 self.assign(base, joined);
             }
             Value::Obj(object) => self.set_object_item(base, *object, index, value, place),
+            Value::Tuple(items) => {
+                let written = with_item(&mut self.heap, items, index, &value);
+                self.assign(base, written);
+            }
             Value::Builtin(name) | Value::Api(name) if *name == "os.environ" => {
                 self.set_variable(index, value, place);
             }

@@ -4,6 +4,7 @@ use super::build::*;
 use super::dims::normalise_dim;
 use crate::apis::{Literal, Operand, Slot};
 use crate::interp::{Interp, Invocation, own_gpu};
+use crate::report::Confidence;
 use crate::values::*;
 
 /// The Python number in a tensor.
@@ -46,6 +47,18 @@ pub(crate) fn is_on_gpu(interp: &mut Interp, call: &Invocation) -> Value {
         (Device::Cuda(_), Value::Bool(None)) => Value::Bool(Some(true)),
         (_, either) => either,
     }
+}
+
+/// `torch.is_tensor(x)`
+pub(crate) fn is_tensor(_: &mut Interp, call: &Invocation) -> Value {
+    Value::Bool(match call.nth(0) {
+        Value::Tensor(tensor) => (tensor.confidence == Confidence::High).then_some(!tensor.is_array),
+        Value::Params(_) => Some(true),
+        Value::None | Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Str(_) | Value::Tuple(_) => {
+            Some(false)
+        }
+        _ => None,
+    })
 }
 
 /// `tolist`: a number, or a list of what the rows become.

@@ -156,6 +156,7 @@ functions! {
     InnerResult => |interp, call| interp.inner_result(call),
     Instance => |interp, call| interp.instance_made_elsewhere(call),
     Int => |_, _| Value::of_int(Int::Unknown),
+    IsTensor => convert::is_tensor,
     Item => convert::item,
     Iterable => |interp, call| interp.iterable(call),
     LabelledStream => |interp, call| interp.labelled_stream(call),

@@ -255,20 +255,30 @@ fn range_of(op: BinaryOp, left: Option<Interval>, right: Option<Interval>, same:
     })
 }
 
-/// `a + b - a * b` of two shares: the probability of either, which grows with both; also added up, and with the same
-/// weights on both sides.
+/// `a + b - a * b` of two shares: the probability of either, which grows with both; also added up, together or apart,
+/// and with the same weights on both sides.
 fn union_of(sum: &Tensor, product: &Tensor) -> Option<Interval> {
     let same = |x: &Rc<Tensor>, y: &Rc<Tensor>| Rc::ptr_eq(x, y);
+    let added_up =
+        |union: Interval| Interval { low_end: union.low_end, ..Interval::closed(0.0, f64::INFINITY) };
     let inner = reduced(sum).zip(reduced(product)).or_else(|| {
         let ([a, weight], [b, other]) = (applied(sum, Function::Mul)?, applied(product, Function::Mul)?);
         let is_weight = |range: Interval| range.low >= 0.0;
         (same(weight, other) && weight.range.is_some_and(is_weight)).then_some((a, b))
     });
     if let Some((sum, product)) = inner {
-        let union = union_of(sum, product)?;
-        return Some(Interval { low_end: union.low_end, ..Interval::closed(0.0, f64::INFINITY) });
+        return union_of(sum, product).map(added_up);
     }
-    let ([a, b], [c, d]) = (applied(sum, Function::Add)?, applied(product, Function::Mul)?);
+    let [a, b] = applied(sum, Function::Add)?;
+    if let (Some(a), Some(b), Some(product)) = (reduced(a), reduced(b), reduced(product)) {
+        return union_of_both(a, b, product).map(added_up);
+    }
+    union_of_both(a, b, product)
+}
+
+fn union_of_both(a: &Rc<Tensor>, b: &Rc<Tensor>, product: &Tensor) -> Option<Interval> {
+    let same = |x: &Rc<Tensor>, y: &Rc<Tensor>| Rc::ptr_eq(x, y);
+    let [c, d] = applied(product, Function::Mul)?;
     if !(same(a, c) && same(b, d) || same(a, d) && same(b, c)) {
         return None;
     }

@@ -35,7 +35,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_leaf: false,
         averaged: false,
         selects: source == Source::Mask && operands.iter().any(|operand| operand.selects),
-        among: operands.iter().any(|operand| operand.among),
+        among: is_among(operands),
         learned: operands.iter().any(|operand| operand.learned),
         hazards: operands.iter().fold(None, |all, operand| union_hazards(&all, &operand.hazards)),
         relation: None,
@@ -51,6 +51,12 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         what: None,
         confidence,
     }
+}
+
+/// Whether what has a graph may be counts. Beside something that surely has one, the result has it, too.
+fn is_among(operands: &[&Tensor]) -> bool {
+    let is_sure = |operand: &&Tensor| !operand.among && operand.graph.is_live();
+    operands.iter().any(|operand| operand.among) && !operands.iter().any(is_sure)
 }
 
 /// What autocast computes products in here.
