@@ -43,6 +43,14 @@ impl<'p> Interp<'p> {
         if !(self.takes_apart(target) && self.is_item(written) && self.is_open_batch(batch)) {
             return batch.clone();
         }
+        if let Value::Tuple(_) = batch {
+            let is_moved = self.moves_part_of(target) && !self.has_engine();
+            return if is_moved {
+                self.collated_on(Device::Cpu, target, batch.clone())
+            } else {
+                batch.clone()
+            };
+        }
         match self.parts_of_unknown(target, Value::Unknown) {
             Value::Unknown => batch.clone(),
             parts => parts,
@@ -134,7 +142,11 @@ impl<'p> Interp<'p> {
 
     /// A batch of which nothing is known, or that it holds tensors.
     fn is_open_batch(&self, batch: &Value) -> bool {
-        let Value::Obj(list) = batch else { return batch.is_unknown() };
+        let list = match batch {
+            Value::Obj(list) => list,
+            Value::Tuple(items) => return items.iter().any(Value::is_unknown),
+            _ => return batch.is_unknown(),
+        };
         match &self.heap.get(*list).state {
             State::List(Items { exact: None, any, .. }) => {
                 any.as_tensor().is_some_and(|tensor| is_open_part(tensor))

@@ -1,7 +1,7 @@
 //! How functions are made: closures with their defaults, and the decorators around them.
 //! One that is not understood may switch gradients off; otherwise the function stays what it was.
 
-use super::{Call, Interp};
+use super::{Call, Interp, python};
 use crate::report::FileId;
 use crate::syntax::*;
 use crate::values::*;
@@ -14,7 +14,8 @@ impl<'p> Interp<'p> {
         let definition = tree.function(function);
         let closure = self.closure(function);
         self.note_nested_function(definition, &closure);
-        let decorated = self.decorated(closure, &definition.decorators);
+        let decorated = self.decorated(closure.clone(), &definition.decorators);
+        self.note_decorated(&closure, &decorated);
         self.set_name(definition.name, decorated);
     }
 
@@ -101,7 +102,7 @@ impl<'p> Interp<'p> {
             file: closure.file,
             function: closure.function,
             env: closure.env,
-            defaults: closure.defaults.clone(),
+            defaults: closure.defaults.iter().cloned().chain(self.options(decorators)).collect(),
             class: closure.class,
             wrap,
         };
@@ -131,14 +132,34 @@ impl<'p> Interp<'p> {
 
     /// `@click.command()`: of a package that leaves gradients alone.
     fn leaves_gradients(&mut self, decorator: ExprId) -> bool {
+        let name = self.decorator_name(decorator);
+        name.is_some_and(|name| self.apis.is_pure(Ustr::from(name.split('.').next().unwrap_or_default())))
+    }
+
+    /// What a decorator is called, in full, whether it is told anything or not.
+    fn decorator_name(&mut self, decorator: ExprId) -> Option<Ustr> {
         let named = match self.here().expr(decorator).kind {
             ExprKind::Call { callee, .. } => callee,
             _ => decorator,
         };
         match self.quietly(|interp| interp.eval(named)) {
-            Value::Api(name) => self.apis.is_pure(Ustr::from(name.split('.').next().unwrap_or_default())),
-            _ => false,
+            Value::Api(name) => Some(name),
+            _ => None,
         }
+    }
+
+    /// What the command line gives a function where nobody says otherwise: `@click.option("--lr", default=0.1)`.
+    fn options(&mut self, decorators: &'p [ExprId]) -> Vec<(Ustr, Value)> {
+        let mut calls = Vec::new();
+        for decorator in decorators {
+            if let ExprKind::Call { args, .. } = &self.here().expr(*decorator).kind
+                && let Some(name) = self.decorator_name(*decorator).filter(|name| name.starts_with("click."))
+            {
+                let place = self.expr_place(*decorator);
+                calls.push((name, self.quietly(|interp| interp.arguments(place, args))));
+            }
+        }
+        python::click_defaults(self, &calls)
     }
 
     fn apply_decorator(&mut self, value: &Value, at: ExprId, wrap: &mut Wrap, wrapper: &mut Option<Value>) {

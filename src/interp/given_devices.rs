@@ -31,6 +31,9 @@ impl Interp<'_> {
             Subject::Local(function, name) => is_parameter(function, name) || is_bound_so(),
             Subject::Own(..) => is_bound_so(),
             Subject::Part(function, holder, name) => self.is_configuration(file, function, holder, name),
+            Subject::OwnPart(class, holder, name) => {
+                self.are_settings(module.names.uses.of_self(class, holder), name)
+            }
         };
         if !comes_from_outside {
             return None;

@@ -160,7 +160,7 @@ impl Interp<'_> {
         let (used, called) = match subject {
             Subject::Local(of, name) => return self.role_of_local(uses, of, name),
             Subject::Own(of, name) => (uses.of_self(of, name), uses.called_self(of, name)),
-            Subject::Part(..) => return None,
+            Subject::Part(..) | Subject::OwnPart(..) => return None,
         };
         self.apis.role_by_use(used, called)
     }

@@ -1,7 +1,8 @@
 //! Functions and classes that a function defines: the step that a factory hands to an engine, the class that it returns.
 //! Where nothing here calls them they are rehearsed after the function that defined them, with what it bound around them.
+//! A decorator of the project defines one, too, and puts it in the place of what it decorates: that is run by it.
 
-use super::Interp;
+use super::{Call, Interp};
 use crate::report::{FileId, Place};
 use crate::syntax::{ClassId, FnId, Function};
 use crate::trace::FnKey;
@@ -14,6 +15,8 @@ use std::rc::Rc;
 pub(super) struct Nested {
     functions: FxHashMap<FnKey, Rc<Closure>>,
     classes: FxHashMap<(FileId, ClassId), ObjId>,
+    /// What decorators have put in the place of functions.
+    wrappers: FxHashMap<FnKey, Rc<Closure>>,
 }
 
 impl<'p> Interp<'p> {
@@ -22,6 +25,38 @@ impl<'p> Interp<'p> {
             let key = FnKey { file: closure.file, function: closure.function };
             self.loaded.nested.functions.insert(key, closure.clone());
         }
+    }
+
+    pub(super) fn note_decorated(&mut self, function: &Value, decorated: &Value) {
+        let (Value::Function(function), Value::Function(wrapper)) = (function, decorated) else { return };
+        let key = FnKey { file: function.file, function: function.function };
+        if (wrapper.file, wrapper.function) != (key.file, key.function) {
+            self.loaded.nested.functions.insert(key, function.clone());
+            self.loaded.nested.wrappers.insert(key, wrapper.clone());
+        }
+    }
+
+    /// What a name stands for that a function was defined under: the function, or what its decorator made of it.
+    pub(super) fn defined_as(&self, key: FnKey, found: Value) -> Option<Rc<Closure>> {
+        match found {
+            Value::Function(closure) if (closure.file, closure.function) == (key.file, key.function) => {
+                Some(closure)
+            }
+            Value::Function(_) => self.loaded.nested.functions.get(&key).cloned(),
+            _ => None,
+        }
+    }
+
+    /// A call of a function by whoever it is decorated by.
+    pub(super) fn inline_decorated(
+        &mut self,
+        closure: &Rc<Closure>,
+        receiver: Option<&Value>,
+        call: &Call,
+    ) -> Value {
+        let key = FnKey { file: closure.file, function: closure.function };
+        let wrapper = self.loaded.nested.wrappers.get(&key).cloned();
+        self.inline(wrapper.as_ref().unwrap_or(closure), receiver, call)
     }
 
     pub(super) fn note_nested_class(&mut self, file: FileId, class: ClassId, object: ObjId) {

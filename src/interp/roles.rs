@@ -7,7 +7,7 @@ use crate::apis::{Role, Verb};
 use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{Arg, ExprId, ExprKind, FnId, Tree};
-use crate::trace::{Assumption, FnKey};
+use crate::trace::FnKey;
 use crate::values::Value;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -92,28 +92,16 @@ impl Interp<'_> {
         }
         let losses = self.losses(file);
         let solver = Solver { interp: self, file, subject, losses: &losses };
-        solver.optimizer().or_else(|| solver.scheduler()).or_else(|| solver.called())
+        solver
+            .optimizer()
+            .or_else(|| solver.scheduler())
+            .or_else(|| solver.scaler())
+            .or_else(|| solver.called())
     }
 
     fn speaks_of_training(&mut self, file: FileId) -> bool {
         let speaks = || self.project.module(file).names.speaks_of(self.apis.protocol_words());
         *self.supposed.roles.of_training.entry(file).or_insert_with(speaks)
-    }
-
-    /// Puts down what is taken for granted, once.
-    pub(super) fn assume(&mut self, file: FileId, subject: Subject, taken: &Taken) {
-        let tree = self.tree(file);
-        let within = match subject {
-            Subject::Local(function, _) => function.map(|function| tree.function(function).span),
-            Subject::Own(class, _) => Some(tree.class(class).span),
-            Subject::Part(function, ..) => function.map(|function| tree.function(function).span),
-        };
-        let (name, (reason, because)) = (subject.name(), taken.because);
-        let known = |known: &Assumption| (known.name, known.because) == (name, because);
-        if !self.out.assumptions.iter().any(known) {
-            let role = in_words(taken.role);
-            self.out.assumptions.push(Assumption { name, role, reason, because, within });
-        }
     }
 
     pub(super) fn losses(&mut self, file: FileId) -> Rc<Losses> {
@@ -146,15 +134,6 @@ impl Interp<'_> {
         let mentions = &self.module(key.file).names.scope(key.function).mentions;
         let mut words = self.apis.protocol_words().iter();
         words.any(|word| self.apis.walks_back(*word) && mentions.contains(*word))
-    }
-}
-
-fn in_words(role: Role) -> &'static str {
-    match role {
-        Role::Module => "a model",
-        Role::Criterion => "a loss function",
-        Role::Scheduler => "a learning rate scheduler",
-        _ => "an optimizer",
     }
 }
 
@@ -216,6 +195,15 @@ impl<'p> Solver<'_, 'p> {
         let told = steps.iter().any(|step| self.is_told(step));
         let first = steps.iter().find(|step| self.applies(step)).filter(|_| !told)?;
         self.taken(Role::Optimizer, Confidence::High, "it steps after a backward pass", first.call)
+    }
+
+    /// `args.scaler`, a part of something unknown, that does what only a scaler does.
+    fn scaler(&self) -> Option<Taken> {
+        let acts: Vec<&Act> = self.relations().acts_of(self.subject).collect();
+        let used: Vec<Ustr> = acts.iter().filter_map(|act| act.method).collect();
+        let first =
+            acts.first().filter(|_| self.interp.apis.role_by_use(&used, false) == Some(Role::Scaler))?;
+        self.taken(Role::Scaler, Confidence::High, "it scales a loss", first.call)
     }
 
     /// Environments are stepped with something, too, and never choose a scale.

@@ -277,15 +277,7 @@ impl<'p> Interp<'p> {
             (None, Some(_)) => None,
         };
         self.trace.pop();
-        let closure = match found {
-            Some(Value::Function(closure))
-                if (closure.file, closure.function) == (key.file, key.function) =>
-            {
-                Some(closure)
-            }
-            _ => None,
-        };
-        if let Some(closure) = closure {
+        if let Some(closure) = found.and_then(|found| self.defined_as(key, found)) {
             let receiver = match definition.class {
                 Some(class) if closure.wrap.is_class => self.class_object(key.file, class).map(Value::Obj),
                 _ => receiver,
@@ -369,7 +361,7 @@ impl<'p> Interp<'p> {
         if !self.supposed.beside_training {
             self.suppose_probabilities(key, &mut call, &mut |interp, call| {
                 interp.taken_back(|interp| {
-                    let result = interp.inline(closure, receiver.as_ref(), call);
+                    let result = interp.inline_decorated(closure, receiver.as_ref(), call);
                     interp.losses_in(&result)
                 })
             });
@@ -401,7 +393,7 @@ impl<'p> Interp<'p> {
             };
         let result = match applied {
             Some(result) => result,
-            None => self.inline(closure, receiver.as_ref(), call),
+            None => self.inline_decorated(closure, receiver.as_ref(), call),
         };
         if gives_loss {
             self.note_returned_loss(&result, definition, place);

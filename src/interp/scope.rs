@@ -277,10 +277,13 @@ impl<'p> Interp<'p> {
     fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
         let file = self.file();
         let outside = dotted.filter(|_| level == 0).map_or(Value::Unknown, Value::Api);
-        if dotted.is_some_and(|dotted| level == 0 && self.is_installed_framework(file, dotted)) {
-            return outside;
-        }
         match self.project.resolve(file, level, dotted) {
+            Target::File(found)
+                if dotted
+                    .is_some_and(|dotted| level == 0 && self.is_installed_framework(file, found, dotted)) =>
+            {
+                outside
+            }
             Target::File(found) => Value::Module(found),
             // Python takes an installed package before a folder without `__init__.py`.
             Target::Namespace(_) if dotted.is_some_and(|dotted| self.apis.is_framework(dotted)) => outside,
@@ -291,13 +294,16 @@ impl<'p> Interp<'p> {
 
     /// Whether a package's file imports a framework that lies beside the package, as they do where
     /// packages are installed: the tables know more of it than its sources say.
-    fn is_installed_framework(&self, file: FileId, dotted: Ustr) -> bool {
+    fn is_installed_framework(&self, file: FileId, found: FileId, dotted: Ustr) -> bool {
         if !self.apis.is_framework(dotted) {
             return false;
         }
         let first = |name: &str| Ustr::from(name.split('.').next().unwrap_or(name));
+        let package = |file: FileId| self.project.module_name(file).map(|name| first(&name));
         let own = self.project.module_name(file).filter(|own| own.contains('.'));
-        own.is_some_and(|own| first(&own) != first(&dotted))
+        // A module further inside that lies in the package itself, `datasets.main`, is no framework's.
+        let is_part = |own: &str| dotted.contains('.') && package(found) == Some(first(own));
+        own.is_some_and(|own| first(&own) != first(&dotted) && !is_part(&own))
     }
 
     pub(super) fn import_from(

@@ -1,8 +1,11 @@
 //! What is taken for granted where callers are not seen: who plays which role, and how far that is to be trusted.
 
-use super::roles::Roles;
-use crate::report::Confidence;
-use crate::trace::FnKey;
+use super::Interp;
+use super::roles::{Roles, Taken};
+use crate::apis::Role;
+use crate::names::Subject;
+use crate::report::{Confidence, FileId};
+use crate::trace::{Assumption, FnKey};
 use crate::values::{ObjId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,5 +43,33 @@ impl Default for Supposed {
             beside_training: false,
             trust: Confidence::High,
         }
+    }
+}
+
+impl Interp<'_> {
+    /// Puts down what is taken for granted, once.
+    pub(super) fn assume(&mut self, file: FileId, subject: Subject, taken: &Taken) {
+        let tree = self.tree(file);
+        let within = match subject {
+            Subject::Local(function, _) => function.map(|function| tree.function(function).span),
+            Subject::Own(class, _) | Subject::OwnPart(class, ..) => Some(tree.class(class).span),
+            Subject::Part(function, ..) => function.map(|function| tree.function(function).span),
+        };
+        let (name, (reason, because)) = (subject.name(), taken.because);
+        let known = |known: &Assumption| (known.name, known.because) == (name, because);
+        if !self.out.assumptions.iter().any(known) {
+            let role = in_words(taken.role);
+            self.out.assumptions.push(Assumption { name, role, reason, because, within });
+        }
+    }
+}
+
+fn in_words(role: Role) -> &'static str {
+    match role {
+        Role::Module => "a model",
+        Role::Criterion => "a loss function",
+        Role::Scheduler => "a learning rate scheduler",
+        Role::Scaler => "a gradient scaler",
+        _ => "an optimizer",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Interp, python, roles::is_guessed};
 use crate::apis::Role;
-use crate::names::Subject;
+use crate::names::{Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
 use crate::values::*;
@@ -70,13 +70,19 @@ impl<'p> Interp<'p> {
     pub(super) fn part_of_unknown(&mut self, of: ExprId, name: Ustr) -> Value {
         let Some(frame) = self.frames.last() else { return Value::Unknown };
         let (file, function, env) = (frame.file, frame.function, frame.env);
+        let own = frame.receiver.as_ref().and_then(Value::as_obj);
         let module = self.module(file);
-        let ExprKind::Name(holder) = module.tree.expr(of).kind else {
-            let is_set = self.is_set_in_own_configuration(file, function, of, name);
-            return if is_set { Value::Device(Device::Accelerator) } else { Value::Unknown };
+        if self.is_set_in_own_configuration(file, function, of, name) {
+            return Value::Device(Device::Accelerator);
+        }
+        let (holder, subject, object) = match subject_of(&module.tree, &module.names, of, function) {
+            Some(Subject::Local(owner, holder)) => (holder, Subject::Part(owner, holder, name), env),
+            Some(Subject::Own(class, holder)) => {
+                (holder, Subject::OwnPart(class, holder, name), own.unwrap_or(env))
+            }
+            _ => return Value::Unknown,
         };
-        let owner = module.names.owner(&module.tree, function, holder);
-        let (subject, site) = (Subject::Part(owner, holder, name), self.heap.get(env).site);
+        let site = self.heap.get(object).site;
         // The holder is told from others of the same attribute.
         python::aside(self, holder.precomputed_hash(), |interp| {
             interp.taken_as(file, subject, site, Value::Unknown)

@@ -106,7 +106,12 @@ impl Interp<'_> {
 
     fn seeded_value(&mut self, closure: &Closure, param: &Param) -> Value {
         let place = Place::new(closure.file, param.span);
-        if let Some(annotation) = param.annotation {
+        let default = closure.defaults.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value);
+        // `device: str = "cuda"`: the default says more than its type.
+        let is_plain = |value: &Value| {
+            matches!(value.bare(), Value::Bool(_) | Value::Float(_) | Value::Int(_) | Value::Str(_))
+        };
+        if let Some(annotation) = param.annotation.filter(|_| !default.is_some_and(is_plain)) {
             self.push_frame(closure.env, closure.file, None, None);
             let value = self.typed_by_annotation(annotation, Value::Unknown);
             self.frames.pop();
@@ -114,7 +119,7 @@ impl Interp<'_> {
                 return value;
             }
         }
-        if let Some((_, default)) = closure.defaults.iter().find(|(name, _)| *name == param.name) {
+        if let Some(default) = default {
             match default {
                 Value::None => {}
                 // A class of tensors says where they lie, and the caller passes that of its device.

@@ -1,7 +1,7 @@
 //! An attribute that the framework does not have, and a method that is named and not called: Python takes most
 //! of it without a word.
 
-use crate::apis::{Transfer, Verb};
+use crate::apis::{Role, Transfer, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{AttributeWrite, Base, Checker, ExpressionStatement, Interp, Uncalled, is_parameter};
@@ -58,7 +58,7 @@ const NEAR: usize = 2;
 
 /// A method of a framework that changes something, as a statement of its own.
 fn on_expression(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
-    let Value::Bound(bound) = statement.value else { return };
+    let Value::Bound(bound) = statement.value else { return on_unknown(cx, statement) };
     let Method::Api(name) = bound.method else { return };
     let attribute = matches!(cx.tree(cx.file()).expr(statement.expr).kind, ExprKind::Attribute { .. });
     // What `step` without its call costs is said where the optimizer's timeline is known.
@@ -70,6 +70,20 @@ fn on_expression(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
         let confidence = confidence_in(cx, &bound.receiver);
         let written = Rc::from(cx.words(place));
         cx.observe(place, Idle::Named(written), confidence);
+    }
+}
+
+/// The same of something unknown, whose attribute is called as nothing but a method of models and optimizers is.
+fn on_unknown(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
+    let ExprKind::Attribute { name, .. } = cx.tree(cx.file()).expr(statement.expr).kind else { return };
+    let changes = [Role::Module, Role::Optimizer].into_iter().any(|role| {
+        let api = cx.apis.method_of(role, name);
+        api.is_some_and(|api| !api.property && !api.effects.is_empty())
+    });
+    if statement.value.is_unknown() && changes {
+        let place = cx.expr_place(statement.expr);
+        let written = Rc::from(cx.words(place));
+        cx.observe(place, Idle::Named(written), Confidence::Medium);
     }
 }
 

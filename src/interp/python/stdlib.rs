@@ -256,13 +256,13 @@ pub(super) fn random(interp: &mut Interp, name: &str, call: &Call) -> Option<Val
     })
 }
 
-/// A value of a standard module that is no function: `math.pi`, `sys.argv`, `flags.FLAGS`.
+/// A value of a module that is no function: `math.pi`, and what others call so, `sys.argv`, `flags.FLAGS`.
 pub fn constant(interp: &mut Interp, name: &str) -> Option<Value> {
     Some(match name {
-        "math.pi" => Value::Float(Some(std::f64::consts::PI)),
-        "math.e" => Value::Float(Some(std::f64::consts::E)),
+        "math.pi" | "numpy.pi" | "torch.pi" | "jax.numpy.pi" => Value::Float(Some(std::f64::consts::PI)),
+        "math.e" | "numpy.e" | "torch.e" | "jax.numpy.e" => Value::Float(Some(std::f64::consts::E)),
         "math.tau" => Value::Float(Some(std::f64::consts::TAU)),
-        "math.inf" => Value::Float(Some(f64::INFINITY)),
+        "math.inf" | "numpy.inf" | "torch.inf" | "jax.numpy.inf" => Value::Float(Some(f64::INFINITY)),
         "math.nan" => Value::Float(None),
         "sys.maxsize" => Value::int(i64::MAX),
         "os.sep" | "os.path.sep" => Value::str("/"),

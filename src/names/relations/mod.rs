@@ -2,14 +2,15 @@
 //! runs, and what is bound to which. Evidence for what an unknown value is; what a method means is for others
 //! to say.
 
+mod subject;
 mod trail;
 
 use super::Names;
-use super::uses::class_of_self;
 use crate::report::Span;
 use crate::syntax::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+pub use subject::{Subject, subject_of};
 pub use trail::Origin;
 use trail::{Trail, Way};
 use ustr::Ustr;
@@ -20,24 +21,6 @@ const DEEPEST: usize = 6;
 const MOST_SOURCES: usize = 24;
 /// Expressions that are looked at on the way to them.
 const MOST_LOOKED_AT: u32 = 400;
-
-/// Something that a file gives a name to: a variable, an attribute of `self`, or one of a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Subject {
-    /// Of a function, or of the module.
-    Local(Option<FnId>, Ustr),
-    Own(ClassId, Ustr),
-    /// `state.model`, of a variable of a function or of the module.
-    Part(Option<FnId>, Ustr, Ustr),
-}
-
-impl Subject {
-    pub fn name(self) -> Ustr {
-        match self {
-            Subject::Local(_, name) | Subject::Own(_, name) | Subject::Part(_, _, name) => name,
-        }
-    }
-}
 
 /// A `for` or `while` statement, by its place among those of the file.
 pub type LoopIndex = u32;
@@ -221,20 +204,6 @@ impl Relations {
             Way { function, item: None, key: None, among: false, scaled: false, depth: DEEPEST },
         );
         trail.found
-    }
-}
-
-/// What an expression says by name.
-pub fn subject_of(tree: &Tree, names: &Names, expr: ExprId, function: Option<FnId>) -> Option<Subject> {
-    match tree.expr(expr).kind {
-        ExprKind::Name(name) => Some(Subject::Local(names.owner(tree, function, name), name)),
-        ExprKind::Attribute { base, name, .. } => {
-            let ExprKind::Name(of) = tree.expr(base).kind else { return None };
-            let owner = names.owner(tree, function, of);
-            let class = owner.and_then(|owner| class_of_self(tree, owner, of));
-            Some(class.map_or(Subject::Part(owner, of, name), |class| Subject::Own(class, name)))
-        }
-        _ => None,
     }
 }
 

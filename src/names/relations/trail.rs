@@ -141,7 +141,7 @@ impl Trail<'_> {
                 self.seen.pop();
             }
             // `output.logits`
-            (None | Some(Subject::Part(..)), None) => {
+            (None | Some(Subject::Part(..) | Subject::OwnPart(..)), None) => {
                 if let ExprKind::Attribute { base, .. } = self.tree.expr(value).kind {
                     self.follow(base, way.among());
                 }
