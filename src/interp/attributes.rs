@@ -60,7 +60,8 @@ impl<'p> Interp<'p> {
     /// The module that `model.forward(x)` runs, as a call of it does. Within a forward it is one class calling another.
     fn computed_by(&self, receiver: &Value, method: Ustr) -> Option<ObjId> {
         let object = receiver.as_obj().filter(|_| FORWARDS.contains(&method.as_str()))?;
-        self.heap.get(object).module().filter(|_| !self.in_forward()).map(|_| object)
+        let is_run = method != FORWARDS[0] || self.runs_forward(object);
+        self.heap.get(object).module().filter(|_| is_run && !self.in_forward()).map(|_| object)
     }
 
     pub fn get_attr(&mut self, value: &Value, name: Ustr, place: Place) -> Value {

@@ -14,9 +14,25 @@ impl<'p> Interp<'p> {
         let definition = tree.function(function);
         let closure = self.closure(function);
         self.note_nested_function(definition, &closure);
-        let decorated = self.decorated(closure.clone(), &definition.decorators);
+        let decorated = match self.property_written_by(definition) {
+            Some(property) => property,
+            None => self.decorated(closure.clone(), &definition.decorators),
+        };
         self.note_decorated(&closure, &decorated);
         self.set_name(definition.name, decorated);
+    }
+
+    /// `@size.setter`: the name stays the property, which is read by what was defined first.
+    fn property_written_by(&mut self, definition: &Function) -> Option<Value> {
+        let [decorator] = *definition.decorators else { return None };
+        let ExprKind::Attribute { base, name, .. } = self.here().expr(decorator).kind else { return None };
+        if name != "setter" && name != "deleter" {
+            return None;
+        }
+        match self.quietly(|interp| interp.eval(base)) {
+            Value::Function(getter) if getter.wrap.is_property => Some(Value::Function(getter)),
+            _ => None,
+        }
     }
 
     /// A function value, its defaults evaluated here.

@@ -117,7 +117,7 @@ impl<'p> Interp<'p> {
 
     /// Whether the class of a framework says that calling an instance runs its `forward`: of Keras it is a method like
     /// any other, beside `call`.
-    fn runs_forward(&self, object: ObjId) -> bool {
+    pub(super) fn runs_forward(&self, object: ObjId) -> bool {
         let class = match self.heap.get(object).state {
             State::Class(_) => ClassRef::Project(object),
             _ => self.heap.get(object).class,

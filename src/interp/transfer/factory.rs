@@ -348,9 +348,11 @@ fn arange_range(start: &Value, end: &Value, step: &Value) -> Option<Interval> {
     }
 }
 
-/// `from-data data dtype device requires_grad`: a copy without the graph of the data.
+/// `from-data data dtype device requires_grad size`: a copy without the graph of the data.
 pub(crate) fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
-    copied(interp, call, Holder::Framework)
+    let made = copied(interp, call, Holder::Framework);
+    let Some((tensor, size)) = made.as_tensor().zip(given(call, Slot::Size)) else { return made };
+    Value::tensor((**tensor).clone().with_shape(shape_of(interp, &size)))
 }
 
 /// `as-tensor x dtype`: a tensor in a dtype; what is none yet becomes one.
