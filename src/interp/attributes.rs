@@ -167,6 +167,9 @@ impl<'p> Interp<'p> {
             let found = self.while_frozen(found);
             return self.bind(&receiver, &found, name, place);
         }
+        if let Some(entry) = python::entry_as_attribute(self, object, name) {
+            return entry;
+        }
         match &self.heap.get(object).state {
             State::List(_) | State::Dict(_) => {
                 Value::Bound(Rc::new(Bound { receiver: Value::Obj(object), method: Method::Builtin(name) }))

@@ -105,7 +105,9 @@ fn on_uncalled(cx: &mut Interp<'_>, uncalled: &Uncalled<'_>) {
     };
     let is_meant = match (asked, receiver) {
         (Asked::Context, _) => api.context.is_some(),
-        (Asked::Truth, _) => matches!(api.transfer(), Some(Transfer::Bool | Transfer::IsTensor | Transfer::OnGpu)),
+        (Asked::Truth, _) => {
+            matches!(api.transfer(), Some(Transfer::Bool | Transfer::IsTensor | Transfer::OnGpu))
+        }
         // What a call gives has the methods of what it is called on; `data.mean` may be a field of something else.
         (Asked::Attribute(attribute), Some(receiver)) => {
             let method = name.rsplit('.').next().map(Ustr::from);

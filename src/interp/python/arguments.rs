@@ -11,6 +11,12 @@ use ustr::{Ustr, ustr};
 pub(super) const PARSER: &str = "argparse.ArgumentParser";
 pub(super) const NAMESPACE: &str = "argparse.Namespace";
 const OPTIONS: &str = "$options";
+const RECORD: &str = "easydict.EasyDict";
+/// What every dictionary has: a name of these is no entry, unless one is called so.
+const METHODS: [&str; 10] =
+    ["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "setdefault", "update", "values"];
+/// Dictionaries in each other are no records from here on.
+const DEEPEST_RECORD: u32 = 8;
 
 pub(super) const CALLS: Table = &[
     (PARSER, |interp, call| Some(parser(interp, call))),
@@ -19,13 +25,13 @@ pub(super) const CALLS: Table = &[
     ("jsonargparse.ArgumentParser", |interp, call| Some(parser(interp, call))),
     (NAMESPACE, |interp, call| Some(namespace(interp, call))),
     ("types.SimpleNamespace", |interp, call| Some(namespace(interp, call))),
-    ("easydict.EasyDict", |interp, call| Some(dicts::dict(interp, call))),
-    ("addict.Dict", |interp, call| Some(dicts::dict(interp, call))),
-    ("box.Box", |interp, call| Some(dicts::dict(interp, call))),
-    ("munch.Munch", |interp, call| Some(dicts::dict(interp, call))),
-    ("munch.munchify", |interp, call| Some(dicts::dict(interp, call))),
-    ("ml_collections.ConfigDict", |interp, call| Some(dicts::dict(interp, call))),
-    ("ml_collections.config_dict.ConfigDict", |interp, call| Some(dicts::dict(interp, call))),
+    ("easydict.EasyDict", |interp, call| Some(record(interp, call))),
+    ("addict.Dict", |interp, call| Some(record(interp, call))),
+    ("box.Box", |interp, call| Some(record(interp, call))),
+    ("munch.Munch", |interp, call| Some(record(interp, call))),
+    ("munch.munchify", |interp, call| Some(record(interp, call))),
+    ("ml_collections.ConfigDict", |interp, call| Some(record(interp, call))),
+    ("ml_collections.config_dict.ConfigDict", |interp, call| Some(record(interp, call))),
     ("argparse.FileType", |_, _| Some(Value::Unknown)),
 ];
 
@@ -52,6 +58,34 @@ fn namespace(interp: &mut Interp, call: &Call) -> Value {
         object.set_attr(*name, passed.value.clone());
     }
     Value::Obj(id)
+}
+
+/// A dictionary whose entries are attributes, too, and those of the dictionaries in it.
+fn record(interp: &mut Interp, call: &Call) -> Value {
+    let made = dicts::dict(interp, call);
+    let mut open: Vec<(Value, u32)> = vec![(made.clone(), 0)];
+    while let Some((value, depth)) = open.pop() {
+        let Some(id) = value.as_obj().filter(|_| depth < DEEPEST_RECORD) else { continue };
+        let State::Dict(entries) = &interp.heap.get(id).state else { continue };
+        open.extend(entries.known.iter().map(|(_, value)| (value.clone(), depth + 1)));
+        interp.heap.get_mut(id).class = ClassRef::Api(ustr(RECORD));
+    }
+    made
+}
+
+/// `configs.lr` of a record, unless it is one of the methods that every dictionary has.
+pub fn entry_as_attribute(interp: &Interp, id: ObjId, name: Ustr) -> Option<Value> {
+    let object = interp.heap.get(id);
+    let State::Dict(entries) = &object.state else { return None };
+    if object.class != ClassRef::Api(ustr(RECORD)) {
+        return None;
+    }
+    let key = Key::Str(Rc::from(name.as_str()));
+    match entries.get(&key) {
+        Some(value) => Some(value.clone()),
+        None if METHODS.contains(&name.as_str()) => None,
+        None => Some(entries.other.clone().unwrap_or_default()),
+    }
 }
 
 fn options_of(interp: &Interp, parser: ObjId) -> Vec<(Key, Value)> {
