@@ -238,8 +238,9 @@ impl<'p> Interp<'p> {
         let state = match role {
             Some(Role::Module) => {
                 let own = self.weights(api, &invocation);
-                // `Sequential(*layers)` of layers that are not known one by one.
-                let open = own == Learned::Nothing && invocation.open;
+                // `Sequential(*layers)` of layers that are not known one by one, or `Sequential(resnet.conv1, ...)`.
+                let open = own == Learned::Nothing
+                    && (invocation.open || invocation.rest.iter().any(Value::is_unknown));
                 State::Module(ModuleState {
                     weights: if open { Learned::Opaque } else { own },
                     open,
@@ -301,7 +302,12 @@ impl<'p> Interp<'p> {
         if self.heap.get(object).module().is_some() {
             for param in &api.params {
                 let value = call.get(&param.name);
-                let (items, exact) = self.module_items(&value, call.place);
+                // `*layers` are there already, one by one.
+                let is_spread = matches!(value, Value::Tuple(_)) && !call.rest.is_empty();
+                let (items, exact) = match is_spread {
+                    true => (Vec::new(), true),
+                    false => self.module_items(&value, call.place),
+                };
                 if !items.is_empty() {
                     self.keep_by_name(object, &value);
                 }
@@ -338,10 +344,10 @@ impl<'p> Interp<'p> {
 
     /// The modules in an argument that is a list or a dict of them, and whether those are all.
     fn module_items(&mut self, value: &Value, place: Place) -> (Vec<Value>, bool) {
-        let Some(object) = value.as_obj() else { return (Vec::new(), true) };
-        let items = match &self.heap.get(object).state {
-            State::List(_) => self.iterate(value, place),
-            State::Dict(entries) => {
+        let held = value.as_obj().map(|object| &self.heap.get(object).state);
+        let items = match (value.bare(), held) {
+            (Value::Tuple(_), _) | (_, Some(State::List(_))) => self.iterate(value, place),
+            (_, Some(State::Dict(entries))) => {
                 Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect())
             }
             _ => return (Vec::new(), true),

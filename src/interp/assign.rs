@@ -21,6 +21,7 @@ impl<'p> Interp<'p> {
             self.on_assign(&assignment);
             let named = self.named(*target, value, assignment.result.into_inner());
             let named = super::device_origins::part_of_input(self, *target, value, named);
+            let named = heads::part_taken(self, *target, value, named);
             let is_built = is_guessed(&named) && self.is_call_of_another(value, *target);
             self.assign(*target, named);
             self.learn_rank(*target, value);

@@ -3,7 +3,8 @@
 use super::lineage::{Base, Lineage};
 use super::{Call, Constructed, Instance, Interp, Passed, given_devices::is_cpu, python};
 use crate::apis::{Api, Role, Transfer};
-use crate::report::Place;
+use crate::names::Subject;
+use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::values::*;
 use std::rc::Rc;
@@ -204,8 +205,8 @@ impl<'p> Interp<'p> {
                 position += 1;
                 let value = match passed {
                     Some(value) => value,
-                    // `**settings` that we do not see may give it.
-                    None if call.open => self.field_of_type(annotation, &state),
+                    // `**settings` that we do not see may give it, or whoever sets it.
+                    None if call.open || value.is_none() => self.field_of_type(annotation, &state),
                     None => self.field_default(base, name, value, &state, annotation),
                 };
                 self.heap.get_mut(object).set_attr(name, value);
@@ -358,6 +359,11 @@ impl<'p> Interp<'p> {
                 let role = self.apis.role(*name)?;
                 match role {
                     Role::Module => Some(Value::Obj(self.opaque_module(place, Device::Unknown))),
+                    // An engine is what its class says, whoever makes it.
+                    Role::Engine => {
+                        let class = ClassRef::Api(*name);
+                        Some(Value::Obj(self.alloc_as(place, class, State::Plain, Confidence::Medium)))
+                    }
                     _ => {
                         let value = self.of_role(role, place, *name, Value::Unknown);
                         (!value.is_unknown()).then_some(value)
@@ -386,12 +392,16 @@ impl<'p> Interp<'p> {
             let function = self.tree(closure.file).function(closure.function);
             for param in function.params.iter().skip(1) {
                 let starred = matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
-                if starred || param.default.is_some() && !is_chosen_by_callers(&closure, param) {
+                let chosen = || is_chosen_by_callers(&closure, param);
+                if starred || param.default.is_some() && !chosen() && !self.is_trained_with(&closure, param) {
                     continue;
                 }
                 let value = match number_by_default(&closure, param) {
                     Some(number) => self.unsure(number, place, param.name),
-                    None => self.seeded_param(&closure, param),
+                    None => match self.seeded_param(&closure, param) {
+                        Value::Maybe(given) => (*given).clone(),
+                        value => value,
+                    },
                 };
                 call.keywords.push((param.name, Passed { value, place }));
             }
@@ -400,6 +410,14 @@ impl<'p> Interp<'p> {
         self.leave_places_open(&value);
         super::left_open::leave_attributes_open(self, &value);
         value
+    }
+
+    /// `optimizer=None`, of a constructor whose methods go on with it as with an optimizer: who trains passes one.
+    fn is_trained_with(&mut self, closure: &Closure, param: &Param) -> bool {
+        let is_none = |(name, value): &(Ustr, Value)| *name == param.name && matches!(value, Value::None);
+        let subject = Subject::Local(Some(closure.function), param.name);
+        closure.defaults.iter().any(is_none)
+            && self.taken_for(closure.file, subject).is_some_and(|taken| taken.role == Role::Optimizer)
     }
 }
 

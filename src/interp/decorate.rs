@@ -214,6 +214,10 @@ impl<'p> Interp<'p> {
                 wrap.is_property |= name.ends_with("cached_property") || name.ends_with("abstractproperty");
                 wrap.opaque |= !self.apis.is_transparent(*name);
             }
+            // A generator that is a context, and decorates as one: what it enters may switch gradients off.
+            Value::Obj(object) if matches!(self.heap.get(*object).state, State::List(_)) => {
+                wrap.opaque = true
+            }
             Value::Obj(_) => {}
             _ => {
                 let setter = matches!(self.tree(place.file).expr(at).kind, ExprKind::Attribute { name, .. } if name == "setter");

@@ -130,6 +130,29 @@ pub(super) fn replace_part(
     }
 }
 
+/// `self.conv1 = resnet.conv1`: what a module takes of a ready-made model, which nobody sees into, are layers of it,
+/// and learn and move with what they are kept in.
+pub(super) fn part_taken(interp: &mut Interp<'_>, target: ExprId, written: ExprId, value: Value) -> Value {
+    let tree = interp.here();
+    if !value.is_unknown() || !matches!(tree.expr(written).kind, ExprKind::Attribute { .. }) {
+        return value;
+    }
+    let ExprKind::Attribute { base: keeper, .. } = tree.expr(target).kind else { return value };
+    let is_kept =
+        interp.eval(keeper).as_obj().is_some_and(|keeper| interp.heap.get(keeper).module().is_some());
+    let Some((owner, _)) = interp.hidden_part(written).filter(|_| is_kept) else { return value };
+    let made = interp.heap.get(owner);
+    let Some(whole) = made.module().filter(|_| interp.heap.noted(owner, MADE_BY).is_some()) else {
+        return value;
+    };
+    let (device, frozen, mode) = (whole.device, whole.frozen, whole.mode);
+    let part = interp.opaque_module(interp.expr_place(written), device);
+    if let State::Module(module) = &mut interp.heap.get_mut(part).state {
+        (module.frozen, module.mode) = (frozen, mode);
+    }
+    Value::Obj(part)
+}
+
 /// `model.classifier.append(nn.Sigmoid())`: a method of a part that is not seen may make other layers of it.
 pub(super) fn told_part(interp: &mut Interp<'_>, part: ExprId, method: Ustr, call: &Call) {
     if interp.graphs.handed_out.is_empty() || method.ends_with('_') {

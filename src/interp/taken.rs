@@ -135,7 +135,13 @@ impl<'p> Interp<'p> {
         self.alloc_as(place, class, State::Module(state), Confidence::Medium)
     }
 
-    fn alloc_as(&mut self, place: Place, class: ClassRef, state: State, confidence: Confidence) -> ObjId {
+    pub(super) fn alloc_as(
+        &mut self,
+        place: Place,
+        class: ClassRef,
+        state: State,
+        confidence: Confidence,
+    ) -> ObjId {
         let id = self.alloc(place, class, state);
         let object = self.heap.get_mut(id);
         object.confidence = object.confidence.min(confidence);
