@@ -358,8 +358,12 @@ impl<'p> Solver<'_, 'p> {
             matches!(named, Some(Role::Module | Role::Criterion))
                 || self.args(call).iter().any(|arg| self.comes_from_call(arg.value, call.function))
         };
+        // What is called a model may give the loss behind its output: `_, loss = model(x, y)`.
+        let counts = |origin: &Origin| {
+            origin.is_first() || origin.item.is_some() && !origin.among && self.is_called(Role::Module)
+        };
         let first =
-            |origin: &Origin| origin.call == call.call && origin.is_first() && (!origin.scaled || computes());
+            |origin: &Origin| origin.call == call.call && counts(origin) && (!origin.scaled || computes());
         let walked = self.losses.backwards.iter().any(|backward| backward.origins.iter().any(first));
         walked || self.added(call.function).iter().any(first)
     }

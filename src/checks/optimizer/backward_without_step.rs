@@ -182,7 +182,7 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let forgotten = |event: &OptimizerEvent| nothing_steps && event.loops.iter().any(trains);
     // One update, by whoever calls it again and again: the optimizer is there, is cleared, and steps nowhere.
     let is_update = |event: &OptimizerEvent| {
-        event.loops.is_empty() && is_cleared_before(events, event) && is_of_its_own(script, timeline, event)
+        event.loops.is_empty() && is_cleared_beside(events, event) && is_of_its_own(script, timeline, event)
     };
     let in_loop = |event: &OptimizerEvent| {
         let told = named.is_some() || event.loops.iter().any(cleared) || forgotten(event);
@@ -195,10 +195,9 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     Some(unapplied(script, timeline, primary, backward, why))
 }
 
-/// Whether the optimizer is cleared in front of a backward, in the same call.
-fn is_cleared_before(events: &Events, backward: &OptimizerEvent) -> bool {
-    let before = events.iter().take_while(|event| event.place != backward.place);
-    before.into_iter().any(|event| is_cleared(event) && is_zeroed(event) && event.calls == backward.calls)
+/// Whether the optimizer is cleared beside a backward, in the same call: in front of it, or behind.
+fn is_cleared_beside(events: &Events, backward: &OptimizerEvent) -> bool {
+    events.iter().any(|event| is_cleared(event) && is_zeroed(event) && event.calls == backward.calls)
 }
 
 /// Whether no class that is not seen has the method that goes back, and no line is broken: they may step for it.
@@ -211,7 +210,7 @@ fn is_of_its_own(script: &Script, timeline: &Timeline, backward: &OptimizerEvent
     is_whole && is_made(script, timeline.optimizer) && !timeline.seeded.is_some_and(inherits)
 }
 
-/// Whether all that a class inherits from are classes of the project.
+/// Whether all that a class inherits from is seen, or known not to step.
 fn has_seen_bases(script: &Script, file: FileId, class: ClassId) -> bool {
     let tree = &script.project.module(file).tree;
     if tree.class(class).bases.iter().all(|base| matches!(base.kind, ArgKind::Keyword(_))) {
@@ -226,6 +225,10 @@ fn has_seen_bases(script: &Script, file: FileId, class: ClassId) -> bool {
     let is_seen = |base: &Value| match (base, base.as_obj().map(|base| &heap.get(base).state)) {
         (_, Some(State::Class(base))) => has_seen_bases(script, base.file, base.class),
         (Value::Builtin(_), None) => true,
+        // A framework's own class is known, and whether it steps.
+        (Value::Api(name), None) => {
+            script.apis.class(*name).is_some() && !script.apis.owns(*name).iter().any(|part| part == "step")
+        }
         _ => false,
     };
     made.next().is_some_and(|state| state.bases.iter().all(is_seen))
