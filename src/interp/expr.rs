@@ -61,10 +61,8 @@ impl<'p> Interp<'p> {
             ExprKind::Str(text) => Value::str(text),
             ExprKind::Bytes => Value::Str(None),
             ExprKind::FString(parts) => {
-                parts.iter().for_each(|part| {
-                    self.eval(*part);
-                });
-                Value::Str(None)
+                let values: Vec<Value> = parts.iter().map(|part| self.eval(*part)).collect();
+                python::formatted(self, self.expr_place(id), parts, &values).unwrap_or(Value::Str(None))
             }
             ExprKind::True => Value::Bool(Some(true)),
             ExprKind::False => Value::Bool(Some(false)),

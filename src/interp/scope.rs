@@ -274,7 +274,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
+    pub(super) fn module_value(&mut self, level: u32, dotted: Option<Ustr>) -> Value {
         let file = self.file();
         let outside = dotted.filter(|_| level == 0).map_or(Value::Unknown, Value::Api);
         match self.project.resolve(file, level, dotted) {

@@ -35,6 +35,7 @@ pub use numbers::{augment, binary, compare, unary};
 pub use outside::parse_any as parse_scalar;
 pub use outside::set_from;
 pub use stdlib::constant;
+pub use strings::formatted;
 
 use super::{Call, Interp, call_path::Hop};
 use crate::report::Place;

@@ -6,8 +6,10 @@ use super::conversions::text_of;
 use super::iteration::{iterate, make};
 use super::outside::keep_origin;
 use super::paths;
-use crate::syntax::BinaryOp;
+use crate::report::Place;
+use crate::syntax::{BinaryOp, ExprId};
 use crate::values::*;
+use std::rc::Rc;
 
 /// Longer texts are forgotten: nothing asks about them.
 const MOST_BYTES: usize = 4096;
@@ -207,4 +209,39 @@ fn affix(text: Option<&str>, name: &str, call: &Call) -> Option<bool> {
         }
         other => other.as_str().map(test),
     }
+}
+
+/// `f"models.{name}"`, where all that is filled in is known and written out as it is.
+pub fn formatted(interp: &mut Interp, place: Place, parts: &[ExprId], values: &[Value]) -> Option<Value> {
+    let text = interp.words(place).to_owned();
+    let quoted = text.strip_prefix(['f', 'F'])?;
+    let quote = quoted.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let last =
+        text.len().checked_sub(1).filter(|_| text.ends_with(quote) && !quoted[1..].starts_with(quote))?;
+    let plain = |literal: &str| !literal.contains(['{', '}', '\\']);
+    let (mut made, mut at) = (Value::str(""), 2);
+    for (part, value) in parts.iter().zip(values) {
+        let span = interp.here().expr(*part).span;
+        let (start, end) =
+            (span.start.checked_sub(place.span.start)? as usize, (span.end - place.span.start) as usize);
+        let literal = text.get(at..start)?.strip_suffix('{').filter(|literal| plain(literal))?;
+        text.get(end..)?.strip_prefix('}')?;
+        made = super::binary(interp, BinaryOp::Add, &made, &Value::str(literal), place)?;
+        made = super::binary(interp, BinaryOp::Add, &made, &written_out(value)?, place)?;
+        at = end + 1;
+    }
+    let literal = text.get(at..last).filter(|literal| plain(literal))?;
+    super::binary(interp, BinaryOp::Add, &made, &Value::str(literal), place)
+}
+
+/// A text, or a whole number as one; where it was given it stays so.
+fn written_out(value: &Value) -> Option<Value> {
+    if value.as_str().is_some() {
+        return Some(value.clone());
+    }
+    let text = Value::str(&value.as_known_int()?.to_string());
+    Some(match value.origin() {
+        Some(origin) if origin.given => Value::Given(Rc::new(Given { value: text, origin: origin.clone() })),
+        _ => text,
+    })
 }

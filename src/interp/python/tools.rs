@@ -13,6 +13,8 @@ const IDENTITY: &str = "functools.identity";
 const FIELDS: &str = "_fields";
 
 pub(super) const CALLS: Table = &[
+    ("importlib.import_module", |interp, call| Some(imported(interp, call))),
+    ("__import__", |interp, call| Some(imported(interp, call))),
     ("functools.partial", |_, call| Some(partial(call))),
     ("functools.partialmethod", |_, call| Some(partial(call))),
     ("functools.wraps", |_, _| Some(Value::Builtin(ustr(IDENTITY)))),
@@ -184,4 +186,14 @@ fn dict_of(interp: &mut Interp, id: ObjId, call: &Call, part: &mut u64, depth: u
 fn replace(interp: &mut Interp, call: &Call) -> Option<Value> {
     let id = call.arg(0, "obj")?.as_obj()?;
     Some(copy_with(interp, id, call))
+}
+
+/// `importlib.import_module("models.net")`: of a name that is known, what the statement would give.
+fn imported(interp: &mut Interp, call: &Call) -> Value {
+    let relative = call.arg(1, "package").is_some_and(|package| !matches!(package.bare(), Value::None));
+    let name = call.arg(0, "name").and_then(|name| name.as_str().map(ustr));
+    match name.filter(|name| !relative && !name.starts_with('.')) {
+        Some(name) => interp.module_value(0, Some(name)),
+        None => Value::Unknown,
+    }
 }
