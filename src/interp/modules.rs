@@ -2,8 +2,8 @@
 
 use super::device::collect_tensors;
 use super::layered::any_number_of;
+use super::lineage::Base;
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, invocation};
-use super::{lineage::Base, parts::mark_graph};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -147,13 +147,12 @@ impl<'p> Interp<'p> {
         let grad = self.ambient.grad.filter(|_| !self.in_uncalled_model());
         self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
-        let output = mark_graph(&output, graph);
+        let output = super::records::marked(self, &output, graph, super::records::MOST_HELD);
         if self.is_hooked(object) {
             let mut kept = Vec::new();
             collect_tensors(&output, &mut kept);
             self.out.returned.extend(kept.iter().flat_map(|tensor| tensor.graph.carried()));
         }
-        super::records::mark(self, &output, graph, super::records::MOST_HELD);
         let drawn =
             input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
         let forward = Forward {
