@@ -4,6 +4,7 @@ mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
 mod skipped_context;
+mod super_arguments;
 mod tried;
 
 use crate::checks::Concern;
