@@ -1,5 +1,6 @@
 //! A call of a function of the project with other arguments than it takes.
 
+use super::bare_hooks::unfit_hooks;
 use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -192,6 +193,7 @@ fn check(script: &Script, out: &mut Findings) {
             report(script, &at, &mismatch, out);
         }
     }
+    unfit_hooks(script, &RULE, out);
 }
 
 fn report(script: &Script, at: &At, seen: &Mismatch, out: &mut Findings) {

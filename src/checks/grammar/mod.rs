@@ -1,5 +1,6 @@
 //! What Python does not run: scripts that are none, and contexts that are never entered.
 
+mod bare_hooks;
 mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
