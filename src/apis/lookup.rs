@@ -180,6 +180,11 @@ impl Apis {
         self.lists(class, method, |spec| &spec.epoch_end)
     }
 
+    /// Whether the framework calls a method of a subclass without arguments.
+    pub fn calls_bare(&self, class: Ustr, method: Ustr) -> bool {
+        self.lists(class, method, |spec| &spec.bare_hooks)
+    }
+
     /// Whether the framework walks what a method of a subclass gives.
     pub fn walks(&self, class: Ustr, method: Ustr) -> bool {
         self.lists(class, method, |spec| &spec.walks)

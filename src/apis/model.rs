@@ -263,6 +263,8 @@ pub struct ClassSpec {
     pub each_batch: Box<[Ustr]>,
     /// Those that it calls when each epoch ends.
     pub epoch_end: Box<[Ustr]>,
+    /// Those that it calls without arguments.
+    pub bare_hooks: Box<[Ustr]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
     /// How many steps a schedule is made for, or keeps its rate: a sum of products, as of weights; empty where nobody said.

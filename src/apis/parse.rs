@@ -210,6 +210,7 @@ impl<'a> Reader<'a> {
             "call",
             "each_batch",
             "epoch_end",
+            "bare_hooks",
             "owns",
             "makes",
             "mode_dependent",
@@ -255,6 +256,7 @@ impl<'a> Reader<'a> {
         class.walks_while = words("walks_while")?.into();
         class.each_batch = words("each_batch")?.into();
         class.epoch_end = words("epoch_end")?.into();
+        class.bare_hooks = words("bare_hooks")?.into();
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.parameters = self
             .terms(keys.get("parameters"))?

@@ -122,6 +122,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "walks_while",
     "each_batch",
     "epoch_end",
+    "bare_hooks",
 ];
 
 /// Keys of a file that are no entries.

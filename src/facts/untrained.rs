@@ -158,9 +158,16 @@ impl Script<'_> {
         }
         for act in acts {
             match &act.event.effect {
-                // What it has in the end, once for all groups that were added one by one.
-                Effect::Gather { optimizer, .. } if optimizers.insert(*optimizer) => {
-                    spared.extend(self.given_to(self.optimizer_known(*optimizer)?).iter());
+                Effect::Gather { optimizer, parts, .. } => {
+                    let state = self.optimizer_known(*optimizer)?;
+                    // What it has in the end, once for all groups that were added one by one.
+                    if optimizers.insert(*optimizer) {
+                        spared.extend(self.given_to(state).iter());
+                    }
+                    // A layer that its model has no longer was trained before it was replaced.
+                    if is_given_whole(state) {
+                        spared.extend(parts.iter());
+                    }
                 }
                 Effect::Step { optimizer, .. } => {
                     self.optimizer_known(*optimizer)?;
@@ -294,6 +301,11 @@ impl Script<'_> {
         });
         whole.iter().filter(|object| !inner.contains(*object)).collect()
     }
+}
+
+/// Whether nobody chose among the parameters of what an optimizer was given.
+fn is_given_whole(state: &OptimizerState) -> bool {
+    counted(state.groups.iter().flat_map(|groups| groups.iter())).all(|group| group.params.only.is_none())
 }
 
 fn matters(effect: &Effect) -> bool {

@@ -194,27 +194,31 @@ impl<'p> Interp<'p> {
         }
         let params = &self.tree(closure.file).function(closure.function).params;
         let params = params.get(usize::from(bound && !closure.wrap.is_static)..).unwrap_or_default();
-        let takes_rest = |wanted: ParamKind| params.iter().any(|param| param.kind == wanted);
-        let plain = |param: &&Param| !matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
-        let by_position = params.iter().filter(plain).filter(|param| param.kind != ParamKind::KeywordOnly);
-        let given = call.positional.len();
-        let known = |name: &Ustr| params.iter().filter(plain).any(|param| param.name == *name);
-        let mut names = call.keywords.iter().map(|(name, _)| *name);
-        if !takes_rest(ParamKind::DoubleStar)
-            && let Some(name) = names.find(|name| !known(name))
-        {
-            return Some(Unfit::Unexpected(name));
-        }
-        let takes = by_position.clone().count();
-        if given > takes && !takes_rest(ParamKind::Star) {
-            return Some(Unfit::TooMany { takes, given });
-        }
-        let asks = |(at, param): &(usize, &Param)| {
-            param.default.is_none() && *at >= given && call.keyword(&param.name).is_none()
-        };
-        let missing: Rc<[Ustr]> = by_position.enumerate().filter(asks).map(|(_, param)| param.name).collect();
-        (!missing.is_empty()).then_some(Unfit::Missing(missing))
+        let names: Vec<Ustr> = call.keywords.iter().map(|(name, _)| *name).collect();
+        unfit(params, call.positional.len(), &names)
     }
+}
+
+/// What of so many arguments by position, and these by name, does not fit parameters.
+pub fn unfit(params: &[Param], given: usize, names: &[Ustr]) -> Option<Unfit> {
+    let takes_rest = |wanted: ParamKind| params.iter().any(|param| param.kind == wanted);
+    let plain = |param: &&Param| !matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
+    let by_position = params.iter().filter(plain).filter(|param| param.kind != ParamKind::KeywordOnly);
+    let known = |name: &&Ustr| params.iter().filter(plain).any(|param| param.name == **name);
+    if !takes_rest(ParamKind::DoubleStar)
+        && let Some(name) = names.iter().find(|name| !known(name))
+    {
+        return Some(Unfit::Unexpected(*name));
+    }
+    let takes = by_position.clone().count();
+    if given > takes && !takes_rest(ParamKind::Star) {
+        return Some(Unfit::TooMany { takes, given });
+    }
+    let asks = |(at, param): &(usize, &Param)| {
+        param.default.is_none() && *at >= given && !names.contains(&param.name)
+    };
+    let missing: Rc<[Ustr]> = by_position.enumerate().filter(asks).map(|(_, param)| param.name).collect();
+    (!missing.is_empty()).then_some(Unfit::Missing(missing))
 }
 
 /// What of a call a function does not take.

@@ -173,6 +173,7 @@ impl<'p> Interp<'p> {
     /// Runs arms of which any may be the one that is taken.
     fn either_arm(&mut self, open: Vec<OpenArm<'p>>, when: When) -> Flow {
         let tests: Rc<[ExprId]> = open.iter().filter_map(|arm| arm.test).collect();
+        let body = open.first().map_or(&[][..], |arm| arm.body);
         let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
         for (index, arm) in open.into_iter().enumerate() {
             let tests = tests.clone();
@@ -191,15 +192,16 @@ impl<'p> Interp<'p> {
             }));
         }
         if let (When::Phase | When::Counter, [test, ..]) = (when, &*tests) {
-            self.note_pace(*test, when);
+            self.note_pace(*test, when, body);
         }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         self.branch(when, &mut arms)
     }
 
     /// How often a branch on a counter's phase is taken: `(i + 1) % every == 0`.
-    fn note_pace(&mut self, test: ExprId, when: When) {
-        let every = self.pace_of(test).map(|every| self.eval(every));
+    fn note_pace(&mut self, test: ExprId, when: When, body: &'p [StmtId]) {
+        let every = self.pace_of(test).or_else(|| self.pace_until_reset(test, body));
+        let every = every.map(|every| self.eval(every));
         let (every, given) = match every {
             Some(Value::Int(num)) => (num.int.clone(), num.is_given()),
             Some(Value::Given(given)) => (given.value.as_int().cloned().unwrap_or_default(), true),
@@ -209,6 +211,21 @@ impl<'p> Interp<'p> {
         };
         let place = self.expr_place(test);
         self.event(place, Effect::Paced { every, given }, Confidence::High);
+    }
+
+    /// `count >= every`, of a count that starts again where this holds.
+    fn pace_until_reset(&mut self, test: ExprId, body: &'p [StmtId]) -> Option<ExprId> {
+        let tree = self.here();
+        let ExprKind::Compare { first, rest } = &tree.expr(test).kind else { return None };
+        let [(CompareOp::GreaterEq, every)] = **rest else { return None };
+        let is_reset = |stmt: &StmtId| match &tree.stmt(*stmt).kind {
+            StmtKind::Assign { targets, value } => {
+                matches!(tree.expr(*value).kind, ExprKind::Int(_))
+                    && targets.iter().any(|target| self.same_target(*target, *first))
+            }
+            _ => false,
+        };
+        body.iter().any(is_reset).then_some(every).filter(|_| self.tag_of(*first) == When::Counter)
     }
 
     /// What a counter, or its phase, is compared with in a test.

@@ -30,6 +30,8 @@ pub(super) struct Graphs {
     pub(super) hooks: bool,
     /// Bytes that the layers of the running forward gave, and that its graph keeps.
     pub(super) kept: u64,
+    /// Some layer of the running forward has computed as it does in training.
+    pub(super) trained: bool,
 }
 
 impl<'p> Interp<'p> {

@@ -92,7 +92,7 @@ mod trees;
 mod unconstructed;
 mod walked;
 
-pub use alternatives::Unfit;
+pub use alternatives::{Unfit, unfit};
 use call_path::CallPath;
 use device::own_gpu;
 pub(crate) use device::{collect_tensors, given_tensors};

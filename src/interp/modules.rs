@@ -2,8 +2,8 @@
 
 use super::device::collect_tensors;
 use super::layered::any_number_of;
+use super::lineage::Base;
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, invocation};
-use super::{lineage::Base, parts::mark_graph};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Forward, Sight};
@@ -44,6 +44,7 @@ impl<'p> Interp<'p> {
             self.on_forward(&ForwardCall { module: object, call });
         }
         let around = if outermost { std::mem::take(&mut self.graphs.kept) } else { 0 };
+        self.graphs.trained &= !outermost;
         let since = self.out.parts.len() as u32;
         let output = match self.concrete_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
@@ -147,19 +148,21 @@ impl<'p> Interp<'p> {
         let grad = self.ambient.grad.filter(|_| !self.in_uncalled_model());
         self.event(place, Effect::Forward { module: object, grad }, Confidence::High);
         let graph = self.graph_id(place);
-        let output = mark_graph(&output, graph);
+        let output = super::records::marked(self, &output, graph, super::records::MOST_HELD);
         if self.is_hooked(object) {
             let mut kept = Vec::new();
             collect_tensors(&output, &mut kept);
             self.out.returned.extend(kept.iter().flat_map(|tensor| tensor.graph.carried()));
         }
-        super::records::mark(self, &output, graph, super::records::MOST_HELD);
         let drawn =
             input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
+        let now = self.heap.get(object).module().map(|module| module.mode);
+        let leaves_eval = self.graphs.trained && module.mode != Mode::Train && now == Some(Mode::Train);
         let forward = Forward {
             module: object,
             name: self.class_name(object),
             mode: module.mode,
+            leaves_eval,
             in_training: self.part_in_training(object),
             grad,
             volatile: self.ambient.volatile,
@@ -200,6 +203,7 @@ impl<'p> Interp<'p> {
     /// A call of a framework's layer, or of a model that we do not see into.
     fn layer(&mut self, object: ObjId, call: &Call) -> Value {
         let module = self.heap.get(object).module().cloned().unwrap_or_default();
+        self.graphs.trained |= module.is_mode_dependent() && module.mode == Mode::Train;
         if let Some(inner) = self.wrapped(object).filter(|_| module.weights == Learned::Nothing) {
             let value = self.call_module(inner, call);
             return if module.repeats { any_number_of(call, value) } else { value };

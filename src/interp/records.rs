@@ -2,7 +2,7 @@
 //! are those of every mapping. Knows no framework.
 
 use super::{Call, Interp, parts::mark_graph};
-use crate::values::{ClassRef, Device, Source, State, Tensor, Value};
+use crate::values::{ClassRef, Device, ObjId, Source, State, Tensor, Value};
 use ustr::Ustr;
 
 /// `outputs.values()`, `losses.items()`, `outputs.get("loss")`, where a model made `outputs`.
@@ -24,19 +24,41 @@ pub(super) fn method(interp: &mut Interp, receiver: &Value, name: Ustr, call: &C
 /// Objects stand in each other so deep.
 pub(super) const MOST_HELD: u32 = 4;
 
-/// Marks the tensors in an object of a framework that a model gives, such as a distribution.
-pub(super) fn mark(interp: &mut Interp, output: &Value, graph: u32, depth: u32) {
-    let Some(object) = output.as_obj().filter(|_| depth > 0) else { return };
-    let here = interp.heap.get(object);
-    if !matches!((&here.state, here.class), (State::Plain, ClassRef::Api(_))) {
-        return;
-    }
-    for (name, value) in here.attrs.clone() {
-        if value.as_tensor().is_some() {
-            interp.heap.get_mut(object).set_attr(name, mark_graph(&value, graph));
-        } else {
-            mark(interp, &value, graph, depth - 1);
+/// Marks the tensors that a model gives, also those in a container or in an object of a framework, such as a
+/// distribution.
+pub(super) fn marked(interp: &mut Interp, output: &Value, graph: u32, depth: u32) -> Value {
+    match output {
+        Value::Obj(object) if depth > 0 => mark_inside(interp, *object, graph, depth - 1),
+        Value::Tuple(items) => {
+            return Value::tuple(items.iter().map(|item| marked(interp, item, graph, depth)).collect());
         }
+        _ => return mark_graph(output, graph),
+    }
+    output.clone()
+}
+
+fn mark_inside(interp: &mut Interp, object: ObjId, graph: u32, depth: u32) {
+    let here = interp.heap.get(object);
+    match (here.state.clone(), here.class) {
+        (State::Plain, ClassRef::Api(_)) => {
+            for (name, value) in here.attrs.clone() {
+                let value = marked(interp, &value, graph, depth);
+                interp.heap.get_mut(object).set_attr(name, value);
+            }
+        }
+        (State::Dict(mut entries), _) => {
+            for (_, value) in &mut entries.known {
+                *value = marked(interp, value, graph, depth);
+            }
+            entries.other = entries.other.map(|other| marked(interp, &other, graph, depth));
+            interp.heap.get_mut(object).state = State::Dict(entries);
+        }
+        (State::List(mut items), _) => {
+            items.exact.iter_mut().flatten().for_each(|item| *item = marked(interp, item, graph, depth));
+            items.any = marked(interp, &items.any, graph, depth);
+            interp.heap.get_mut(object).state = State::List(items);
+        }
+        _ => {}
     }
 }
 

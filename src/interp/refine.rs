@@ -156,13 +156,18 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// What a chain of methods asks about: `x` of `x.sum().item() > 0`.
-    fn asked_about(&self, mut target: ExprId) -> ExprId {
+    /// What a chain of methods asks about: `x` of `x.sum().item() > 0`, and of `torch.sum(x) > 0`.
+    fn asked_about(&mut self, mut target: ExprId) -> ExprId {
         let tree = self.here();
-        while let ExprKind::Call { callee, .. } = tree.expr(target).kind
-            && let ExprKind::Attribute { base, .. } = tree.expr(callee).kind
+        while let ExprKind::Call { callee, args } = &tree.expr(target).kind
+            && let ExprKind::Attribute { base, name, .. } = tree.expr(*callee).kind
         {
-            target = base;
+            let is_function = matches!(self.eval(*callee), Value::Api(_));
+            let first = args.first().filter(|_| self.apis.method_of(Role::Tensor, name).is_some());
+            target = match first {
+                Some(first) if is_function => first.value,
+                _ => base,
+            };
         }
         target
     }

@@ -272,6 +272,8 @@ pub struct Forward {
     pub module: ObjId,
     pub name: Rc<str>,
     pub mode: Mode,
+    /// It has put itself into training mode, whichever it was in before.
+    pub leaves_eval: bool,
     /// The class of a part that is in training mode, and does something else there than in evaluation.
     pub in_training: Option<Rc<str>>,
     /// Whether gradients are recorded; `None` when that is not known.

@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::interp::{Checker, Declared, Instance, Interp};
 use crate::report::{Confidence, Severity, units};
-use crate::trace::LoopId;
+use crate::trace::{At, LoopId};
 use crate::values::Int;
 
 pub(super) static RULE: Rule = Rule {
@@ -34,7 +34,7 @@ struct SessionCleared;
 /// A model that its framework keeps until it is told to forget.
 fn built(cx: &mut Interp<'_>, made: &Instance) {
     let here = cx.heap.get(made.object);
-    let kept = cx.in_loop() && here.module().is_some() && cx.owns(here.class, "session");
+    let kept = here.module().is_some() && cx.owns(here.class, "session");
     if kept {
         let confidence = here.confidence;
         cx.observe(made.place, Kept, confidence);
@@ -50,11 +50,15 @@ fn cleared(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     for (at, _) in script.observed::<Kept>() {
-        let Some(innermost) = at.loops.last().filter(|_| !is_cleared_in(script, &at.loops)) else { continue };
-        if !seen.insert(at.place) {
+        if seen.contains(&at.place) {
             continue;
         }
-        let count = iterations(script, &at.loops).known();
+        let count = built_at(script, at).known();
+        // Of a loop over a few values nothing is left but that its body ran for each of them.
+        let is_repeated = !at.loops.is_empty() || count.is_some_and(|count| count >= MANY_MODELS);
+        if !is_repeated || is_cleared_in(script, at) || !seen.insert(at.place) {
+            continue;
+        }
         let severity = match count {
             Some(count) if count >= MANY_MODELS => Severity::Warning,
             _ => Severity::Note,
@@ -70,18 +74,29 @@ fn check(script: &Script, out: &mut Findings) {
                 "memory leak: every iteration builds a model, and Keras keeps the state of each".to_owned()
             }
         };
-        let finding = script
-            .finding(RULE.id, severity, at, message)
-            .because(script.rehearsal.loop_info(*innermost).place, "in this loop")
+        let mut finding = script.finding(RULE.id, severity, at, message);
+        if let Some(innermost) = at.loops.last() {
+            finding = finding.because(script.rehearsal.loop_info(*innermost).place, "in this loop");
+        }
+        let finding = finding
             .note("layer names and graphs of all models stay in Keras's global state, which grows with every model")
             .help("call `keras.backend.clear_session()` before building each model");
         out.push(finding, at);
     }
 }
 
-/// Whether the framework is told to forget its models in one of these loops.
-fn is_cleared_in(script: &Script, loops: &[LoopId]) -> bool {
-    script.observed::<SessionCleared>().any(|(at, _)| at.loops.iter().any(|id| loops.contains(id)))
+/// Whether the framework is told to forget its models in one of the loops around a model, or beside it.
+fn is_cleared_in(script: &Script, built: &At) -> bool {
+    let beside = |at: &At| at.loops.is_empty() && built.loops.is_empty();
+    let cleared = |at: &At| at.loops.iter().any(|id| built.loops.contains(id)) || beside(at);
+    script.observed::<SessionCleared>().any(|(at, _)| cleared(at))
+}
+
+/// How many models are built at a place, on one way to it: loops over a few values run their bodies for each.
+fn built_at(script: &Script, built: &At) -> Int {
+    let same = |at: &&At| at.place == built.place && at.calls == built.calls && at.loops == built.loops;
+    let rounds = script.observed::<Kept>().map(|(at, _)| at).filter(same).count();
+    iterations(script, &built.loops).mul(&Int::Known(rounds as i64))
 }
 
 /// How often the innermost of nested loops is run through.

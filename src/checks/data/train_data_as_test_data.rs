@@ -5,10 +5,10 @@ use super::order::REWRITTEN;
 use crate::apis::{Literal, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, Declared, Interp};
+use crate::interp::{Assignment, Checker, Declared, Interp};
 use crate::names::Subject;
 use crate::report::{Confidence, Place, Severity};
-use crate::syntax::{ExprKind, FnId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, FnId, StmtKind};
 use crate::trace::{At, Over, Sight};
 use crate::values::{ClassRef, ObjId, State, Value};
 use rustc_hash::FxHashSet;
@@ -25,13 +25,40 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker { on_effect: Some(declared), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_effect: Some(declared), on_assign: Some(renamed), ..Checker::SILENT };
 
 const MESSAGE: &str = "this score says nothing about new data: the model was trained on the same samples";
 const NOTE: &str = "overfitting stays invisible: the score rises as the model learns the samples by heart";
 
 /// A framework scores a model by the data that it trains with.
 struct ScoredByTraining;
+
+/// A loader is called something else from here on, or an iterator over it is.
+struct Renamed {
+    loader: ObjId,
+    name: Box<str>,
+}
+
+/// `test_loader = train_loader`, `test_batches = iter(train_loader)`
+fn renamed(cx: &mut Interp<'_>, assignment: &Assignment) {
+    let Some(loader) = cx.loader_of(&assignment.result.borrow()) else { return };
+    let tree = cx.tree(cx.file());
+    let is_name =
+        |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(_) | ExprKind::Attribute { .. });
+    let is_renamed = match &tree.expr(assignment.value).kind {
+        ExprKind::Call { args, .. } => {
+            let value = assignment.result.borrow().as_obj();
+            value != Some(loader) && matches!(&**args, [only] if is_name(only.value))
+        }
+        _ => is_name(assignment.value),
+    };
+    if is_renamed {
+        let place = cx.expr_place(assignment.value);
+        let name = Box::from(cx.words(cx.expr_place(assignment.target)));
+        cx.observe(place, Renamed { loader, name }, Confidence::Medium);
+    }
+}
 
 fn declared(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     if declared.verb() != Verb::Validate {
@@ -111,6 +138,81 @@ fn check(script: &Script, out: &mut Findings) {
         };
         out.push(finding.note(NOTE).help(help), &at);
     }
+    check_renamed(script, &mut seen, out);
+    check_mistaken(script, out);
+}
+
+fn check_renamed(script: &Script, seen: &mut FxHashSet<Place>, out: &mut Findings) {
+    for (at, renamed) in script.observed_once::<Renamed>() {
+        let Some(trained) = loaders(script).find(|loader| loader.id == renamed.loader) else { continue };
+        let is_test = is_name_of_test(&renamed.name)
+            && script.feeds_training(renamed.loader)
+            && is_gone_through_apart(script, renamed.loader);
+        if is_test && !is_in_branch(script, at) && seen.insert(at.place) {
+            let mut finding = script.finding(RULE.id, RULE.severity, at, MESSAGE);
+            if let Some(place) = at.beside(Some(trained.at.place)) {
+                finding = finding.because(place, "trained on the batches of this loader");
+            }
+            let help = format!("give `{}` samples that are kept out of training", renamed.name);
+            out.push(finding.note(NOTE).help(help), at);
+        }
+    }
+}
+
+/// Loaders that are called test, trained on, and gone through without training as well, where the one that is called
+/// train is never asked for.
+fn check_mistaken(script: &Script, out: &mut Findings) {
+    let of_training = |test: &Whole| {
+        loaders(script).find(|other| other.at.place.file == test.at.place.file && is_forgotten(script, other))
+    };
+    for test in loaders(script) {
+        let is_mistaken = is_called_test(script, &test)
+            && script.feeds_training(test.id)
+            && is_gone_through_apart(script, test.id);
+        let Some(meant) = of_training(&test).filter(|_| is_mistaken) else { continue };
+        let at = At { confidence: test.at.confidence.min(Confidence::Medium), ..test.at.clone() };
+        let mut finding = script.finding(RULE.id, RULE.severity, &at, MESSAGE);
+        if let Some(place) = at.beside(Some(meant.at.place)) {
+            finding = finding.because(place, "made to train with, and never used");
+        }
+        out.push(finding.note(NOTE).help("train on the loader that is meant for it"), &at);
+    }
+}
+
+/// Whether a loader is called train, and its name is written nowhere but where it is made.
+fn is_forgotten(script: &Script, loader: &Whole) -> bool {
+    let draft = script.draft(loader.at.place.file);
+    let Some(ExprKind::Name(name)) = assigned_to(script, loader).map(|target| &draft.expr(target).kind)
+    else {
+        return false;
+    };
+    let exprs = &script.project.module(loader.at.place.file).tree.exprs;
+    let uses = exprs.iter().filter(|expr| matches!(&expr.kind, ExprKind::Name(other) if other == name));
+    name.to_ascii_lowercase().contains("train") && uses.count() == 1
+}
+
+/// What the loader that a call makes is assigned to.
+fn assigned_to(script: &Script, loader: &Whole) -> Option<ExprId> {
+    let draft = script.draft(loader.at.place.file);
+    match &draft.statement(draft.statement_at(loader.at.place.span)?).kind {
+        StmtKind::Assign { targets, .. } => targets.first().copied(),
+        _ => None,
+    }
+}
+
+/// Whether some loop goes through a loader without training.
+fn is_gone_through_apart(script: &Script, loader: ObjId) -> bool {
+    let over = |id| matches!(script.rehearsal.loop_info(id).over, Over::Loader(over) if over == loader);
+    script.loops().any(|id| over(id) && !script.descends_in(id) && script.runs_models_in(id))
+}
+
+/// `if test_loader is None: test_loader = train_loader` is meant.
+fn is_in_branch(script: &Script, at: &At) -> bool {
+    let draft = script.draft(at.place.file);
+    let around = draft.statements_around(at.place.span);
+    around
+        .iter()
+        .any(|stmt| matches!(draft.statement(*stmt).kind, StmtKind::If { .. } | StmtKind::Try { .. }))
 }
 
 /// A loader that goes through all of its dataset.
@@ -191,9 +293,11 @@ fn flag_of(script: &Script, dataset: ObjId) -> Option<Ustr> {
 /// name, and a score of the training itself is named so.
 fn is_called_test(script: &Script, loader: &Whole) -> bool {
     let draft = script.draft(loader.at.place.file);
-    let Some(stmt) = draft.statement_at(loader.at.place.span) else { return false };
-    let StmtKind::Assign { targets, .. } = &draft.statement(stmt).kind else { return false };
-    let name = targets.first().map_or("", |target| draft.written(*target)).to_ascii_lowercase();
+    assigned_to(script, loader).is_some_and(|target| is_name_of_test(draft.written(target)))
+}
+
+fn is_name_of_test(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
     let is = |word: &str| name.contains(word);
     !is("train") && !is("fit") && (is("test") || is("valid") || is("val_") || is("_val"))
 }

@@ -1,12 +1,15 @@
 //! A call of a function of the project with other arguments than it takes.
 
+use super::bare_hooks::unfit_hooks;
+use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::interp::{Base, Checker, Interp, Unfit, UnfitCall};
 use crate::names::Module;
 use crate::report::{Confidence, FileId, Fix, Place, Severity};
 use crate::syntax::{Arg, ArgKind, Class, ExprId, ExprKind, FnId, Function, ParamKind};
+use crate::trace::At;
 use crate::values::{ClassRef, State, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -31,14 +34,14 @@ const NEAR: usize = 2;
 const CALLED: [&str; 3] = ["forward", "__call__", "call"];
 
 /// A call that does not fit the function that it is of.
-struct Mismatch {
+pub(super) struct Mismatch {
     /// As Python's own message names it.
-    function: Rc<str>,
-    unfit: Unfit,
+    pub function: Rc<str>,
+    pub unfit: Unfit,
     /// The parameters that it has, and those that the call gives already by name.
-    takes: Vec<Ustr>,
-    given: Vec<Ustr>,
-    defined: Place,
+    pub takes: Vec<Ustr>,
+    pub given: Vec<Ustr>,
+    pub defined: Place,
 }
 
 fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
@@ -160,7 +163,8 @@ fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
     let called = last_name(module, *callee);
     let is_it = match function.name.as_str() {
         name if CALLED.contains(&name) => true,
-        "__init__" => called == class || called == Some(function.name),
+        // What the script itself keeps under another name is no guess.
+        "__init__" => called == class || called == Some(function.name) || cx.supposed.seeded.is_none(),
         _ => called == Some(function.name),
     };
     let is_strange = |arg: &&Arg| match (arg.kind, &unfit.unfit) {
@@ -179,34 +183,46 @@ fn last_name(module: &Module, callee: ExprId) -> Option<Ustr> {
 }
 
 fn check(script: &Script, out: &mut Findings) {
-    for (at, seen) in script.observed_once::<Mismatch>() {
-        let function = seen.function.trim_end_matches(".__init__");
-        let near = near(seen);
-        let message = match &seen.unfit {
-            Unfit::Unexpected(name) => format!("`{function}` has no argument `{name}`"),
-            Unfit::Missing(names) => format!("`{function}` is called without {}", listed(names)),
-            Unfit::TooMany { takes, given } => {
-                let s = if *takes == 1 { "" } else { "s" };
-                format!("`{function}` takes {takes} positional argument{s}, but {given} are given")
-            }
-        };
-        let help = match (near, &seen.takes[..]) {
-            (Some(near), _) => format!("did you mean `{near}`"),
-            (None, []) => "it takes no arguments".to_owned(),
-            (None, takes) => format!("it takes {}", listed(takes)),
-        };
-        let fix = near.and_then(|near| {
-            let Unfit::Unexpected(name) = &seen.unfit else { return None };
-            Some(Fix::guess(format!("write `{near}`"), script.renamed(at.place, name, &near)?))
-        });
-        let finding = script
-            .finding(RULE.id, RULE.severity, at, message)
-            .because(seen.defined, "it is defined here")
-            .note("this raises TypeError when it is reached, even after hours of training")
-            .help(help)
-            .fix(fix);
-        out.push(finding, at);
+    let mut seen = Places::default();
+    for (at, mismatch) in script.observed_once::<Mismatch>() {
+        seen.insert(at.place);
+        report(script, at, mismatch, out);
     }
+    for (at, mismatch) in mismatches(script) {
+        if seen.insert(at.place) {
+            report(script, &at, &mismatch, out);
+        }
+    }
+    unfit_hooks(script, &RULE, out);
+}
+
+fn report(script: &Script, at: &At, seen: &Mismatch, out: &mut Findings) {
+    let function = seen.function.trim_end_matches(".__init__");
+    let near = near(seen);
+    let message = match &seen.unfit {
+        Unfit::Unexpected(name) => format!("`{function}` has no argument `{name}`"),
+        Unfit::Missing(names) => format!("`{function}` is called without {}", listed(names)),
+        Unfit::TooMany { takes, given } => {
+            let s = if *takes == 1 { "" } else { "s" };
+            format!("`{function}` takes {takes} positional argument{s}, but {given} are given")
+        }
+    };
+    let help = match (near, &seen.takes[..]) {
+        (Some(near), _) => format!("did you mean `{near}`"),
+        (None, []) => "it takes no arguments".to_owned(),
+        (None, takes) => format!("it takes {}", listed(takes)),
+    };
+    let fix = near.and_then(|near| {
+        let Unfit::Unexpected(name) = &seen.unfit else { return None };
+        Some(Fix::guess(format!("write `{near}`"), script.renamed(at.place, name, &near)?))
+    });
+    let finding = script
+        .finding(RULE.id, RULE.severity, at, message)
+        .because(seen.defined, "it is defined here")
+        .note("this raises TypeError when it is reached, even after hours of training")
+        .help(help)
+        .fix(fix);
+    out.push(finding, at);
 }
 
 /// The parameter that is meant by one that does not exist.

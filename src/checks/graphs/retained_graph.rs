@@ -122,10 +122,11 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
             }
             continue;
         }
-        // Activations take room until the reset, if that is not in every iteration; what a backward leaves of a few
-        // iterations does not.
+        // Activations take room until the reset, in the loops that do not hold it, or in all where it is not in every
+        // iteration; what a backward leaves of a few iterations does not.
         let reset = reset_within(script, at, carried);
-        let counts = is_walked || reset == at.loops.len() && is_emptied_each_time(script, at, carried);
+        let is_around = reset < at.loops.len() || is_emptied_each_time(script, at, carried);
+        let counts = is_walked || is_around;
         let outlives = if counts { carried.outlives.max(reset) } else { carried.outlives };
         let outlived: Vec<LoopId> = at.loops[outlives.min(at.loops.len())..]
             .iter()

@@ -58,6 +58,12 @@ impl Since<'_, '_> {
     fn is_it(&self, event: &Event, way: &Way) -> bool {
         way.settled && event.place == self.at.place && *way.calls == *self.at.calls
     }
+
+    /// Whether the forward of the evaluation runs.
+    fn is_inside(&self, way: &Way) -> bool {
+        let inner = way.calls.strip_prefix(&*self.at.calls).and_then(<[_]>::first);
+        inner.is_some_and(|(site, _)| *site == self.at.place)
+    }
 }
 
 impl Protocol for Since<'_, '_> {
@@ -74,7 +80,7 @@ impl Protocol for Since<'_, '_> {
         let is_own = |part: ObjId| self.parts.contains(part);
         match &event.effect {
             Effect::Mode { module: Some(module), mode: Mode::Train }
-                if heap.descendants(*module).iter().any(is_own) =>
+                if heap.descendants(*module).iter().any(is_own) && !self.is_inside(way) =>
             {
                 *state = loaded | PUT;
             }
@@ -293,7 +299,8 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
         && !at.loops.iter().any(|id| script.trains_in(*id));
     // Numbers drawn for a generator may be meant to be normalised among themselves.
     // What one whole model gives goes into the next; parts of a model are judged with it.
-    let follows = forward.grad == Some(false) && is_opaque(script, forward.module);
+    let follows =
+        forward.grad == Some(false) && (is_opaque(script, forward.module) || is_beside_evaluated(script, at));
     let is_of_another =
         |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);

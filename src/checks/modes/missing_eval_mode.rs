@@ -31,6 +31,8 @@ struct EvaluatedInTraining {
     /// A layer that does something else in training.
     layer: Rc<str>,
     layer_is_model: bool,
+    /// It was in evaluation mode, which its own forward undoes.
+    leaves_eval: bool,
     /// What runs, where it has nothing to learn: a criterion.
     criterion: Option<Rc<str>>,
     modes: replay::Modes,
@@ -47,20 +49,22 @@ fn check(script: &Script, out: &mut Findings) {
             ),
         };
         let runs = forward.criterion.as_ref().map_or("the model".to_owned(), |name| format!("`{name}`"));
-        let fix = in_eval_mode(script, &forward);
+        let (does, help) = match forward.leaves_eval {
+            true => ("puts itself into training mode", "leave the mode to the callers of `forward`"),
+            false => (
+                "is still in training mode",
+                "call `model.eval()` before evaluating, and `model.train()` before training continues",
+            ),
+        };
+        let fix = in_eval_mode(script, &forward).filter(|_| !forward.leaves_eval);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.eval()` before it"), edits));
         out.push(
             script
-                .finding(
-                    RULE.id,
-                    RULE.severity,
-                    &forward.at,
-                    format!("{runs} is still in training mode while it is evaluated"),
-                )
+                .finding(RULE.id, RULE.severity, &forward.at, format!("{runs} {does} while it is evaluated"))
                 .note(note)
                 .fix(fix)
                 .replay(script.replay_of_mode(forward.modes))
-                .help("call `model.eval()` before evaluating, and `model.train()` before training continues"),
+                .help(help),
             &forward.at,
         );
     }
@@ -73,7 +77,7 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
         let layer = match &forward.in_training {
-            Some(layer) if forward.mode == Mode::Train => layer.clone(),
+            Some(layer) if forward.mode == Mode::Train || forward.leaves_eval => layer.clone(),
             None if is_as_built(script, forward) => forward.name.clone(),
             _ => continue,
         };
@@ -91,6 +95,7 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
             at: At { confidence: at.confidence.min(confidence), ..at.clone() },
             layer,
             criterion: is_criterion(script, forward.module).then(|| forward.name.clone()),
+            leaves_eval: forward.leaves_eval,
             layer_is_model: opaque.is_some_and(|module| module.weights == Learned::Opaque),
             modes: replay::Modes { evaluated_in_training: true, ..script.dropping() },
         });

@@ -67,7 +67,8 @@ fn on_expression(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
     });
     if attribute && changes {
         let place = cx.expr_place(statement.expr);
-        let confidence = confidence_in(cx, &bound.receiver);
+        // Whatever it is called on, naming it does nothing: of something unknown that is said, too.
+        let confidence = confidence_in(cx, &bound.receiver).max(Confidence::Medium);
         let written = Rc::from(cx.words(place));
         cx.observe(place, Idle::Named(written), confidence);
     }
