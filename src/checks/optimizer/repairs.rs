@@ -3,6 +3,7 @@
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Script, WrittenStep};
 use crate::report::{Place, Span};
+use crate::syntax::{StmtId, StmtKind};
 
 /// The first of the backward passes that lead up to a step, if all of them stand in its own block.
 pub(super) fn leading_backward<'a>(
@@ -22,12 +23,30 @@ pub(super) fn leading_backward<'a>(
     // What comes before the step of another optimizer was meant for that one.
     let others = script.steps_of_all();
     let others = others.iter().filter_map(position).filter(|other| *other < at).max();
-    let backwards: Vec<usize> = backwards.iter().map(position).collect::<Option<_>>()?;
+    // What goes back in another arm of a branch around leads up to another step.
+    let here = backwards.iter().filter(|other| !is_in_other_arm(draft, step.line.code, other.span));
+    let backwards: Vec<usize> = here.map(position).collect::<Option<_>>()?;
     let leads_up = |backward: &usize| *backward < at && others.is_none_or(|other| *backward > other);
     let line = draft.line(block[backwards.into_iter().filter(leads_up).min()?])?;
     let root = draft.root_of(step.optimizer, step.call)?;
     // The optimizer may get its name in between.
     (!draft.binds(Span::new(line.code.start, step.line.code.start), root)).then_some(line)
+}
+
+/// Whether only one of two places runs: an `if` has them in different arms.
+fn is_in_other_arm(draft: Draft<'_>, one: Span, other: Span) -> bool {
+    let holds =
+        |body: &[StmtId], span: Span| body.iter().any(|stmt| draft.statement(*stmt).span.contains(span));
+    draft.statements_around(one).iter().any(|stmt| match &draft.statement(*stmt).kind {
+        StmtKind::If { arms, otherwise } => {
+            let mut bodies = arms.iter().map(|(_, body)| &**body).chain([&**otherwise]);
+            let both = bodies.clone().any(|body| holds(body, one) && holds(body, other));
+            let (of_one, of_other) =
+                (bodies.clone().any(|body| holds(body, one)), bodies.any(|body| holds(body, other)));
+            of_one && of_other && !both
+        }
+        _ => false,
+    })
 }
 
 /// Several places with the file that they are in, where one function holds them all.
