@@ -205,13 +205,24 @@ impl<'p> Interp<'p> {
                 position += 1;
                 let value = match passed {
                     Some(value) => value,
-                    // `**settings` that we do not see may give it, or whoever sets it.
-                    None if call.open || value.is_none() => self.field_of_type(annotation, &state),
+                    // `**settings` that we do not see may give it.
+                    None if call.open => self.field_of_type(annotation, &state),
+                    // Or whoever sets it: what is a framework's is known without making one.
+                    None if value.is_none() && self.is_of_framework(annotation, &state) => {
+                        self.field_of_type(annotation, &state)
+                    }
                     None => self.field_default(base, name, value, &state, annotation),
                 };
                 self.heap.get_mut(object).set_attr(name, value);
             }
         }
+    }
+
+    fn is_of_framework(&mut self, annotation: ExprId, state: &ClassState) -> bool {
+        self.push_frame(state.env, state.file, None, None);
+        let class = self.quietly(|interp| interp.annotation_class(annotation));
+        self.frames.pop();
+        matches!(class, Some(Value::Api(_)))
     }
 
     fn field_of_type(&mut self, annotation: ExprId, state: &ClassState) -> Value {

@@ -165,7 +165,7 @@ impl<'p> Interp<'p> {
         made
     }
 
-    fn annotation_class(&mut self, annotation: ExprId) -> Option<Value> {
+    pub(super) fn annotation_class(&mut self, annotation: ExprId) -> Option<Value> {
         let tree = self.here();
         match &tree.expr(annotation).kind {
             ExprKind::Name(_) | ExprKind::Attribute { .. } => Some(self.eval(annotation)),

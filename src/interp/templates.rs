@@ -110,6 +110,7 @@ impl Interp<'_> {
         // `device: str = "cuda"`: the default says more than its type.
         let is_plain = |value: &Value| {
             matches!(value.bare(), Value::Bool(_) | Value::Float(_) | Value::Int(_) | Value::Str(_))
+                && !is_cpu(value)
         };
         if let Some(annotation) = param.annotation.filter(|_| !default.is_some_and(is_plain)) {
             self.push_frame(closure.env, closure.file, None, None);
