@@ -4,7 +4,7 @@ use crate::checks::Rule;
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Place};
-use crate::syntax::{ArgKind, Function, Param, ParamKind};
+use crate::syntax::{ArgKind, ClassId, Function, Param, ParamKind};
 use crate::trace::At;
 use ustr::Ustr;
 
@@ -13,10 +13,19 @@ const NO_OUTPUTS: (u64, u64) = (1, 5);
 
 pub(super) fn unfit_hooks(script: &Script, rule: &Rule, out: &mut Findings) {
     let draft = script.draft(script.file);
-    for function in &script.project.module(script.file).tree.functions {
+    let functions = &script.project.module(script.file).tree.functions;
+    // Where all ask for something, the script itself calls them.
+    let is_left_to_framework = |class: Option<ClassId>| {
+        let beside = functions.iter().filter(|other| other.class == class && asked(other).is_none());
+        beside.into_iter().any(|other| framework_of(script, draft, other).is_some())
+    };
+    for function in functions {
         let Some((framework, asked)) = framework_of(script, draft, function).zip(asked(function)) else {
             continue;
         };
+        if !is_left_to_framework(function.class) {
+            continue;
+        }
         let at = At::of_text(Place::new(script.file, asked.span), Confidence::High);
         let (hook, name) = (function.name, asked.name);
         let message = format!("`{framework}` calls `{hook}` without arguments, and it asks for `{name}`");

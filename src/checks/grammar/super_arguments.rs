@@ -29,7 +29,8 @@ pub(super) fn mismatches(script: &Script) -> Vec<(At, Mismatch)> {
 fn mismatch(script: &Script, place: Place, callee: ExprId, args: &[Arg]) -> Option<Mismatch> {
     let (draft, module) = (script.draft(script.file), script.project.module(script.file));
     let tree = &module.tree;
-    let named = super_of(tree, callee)?;
+    // Most bases want nothing, and whose constructor it is takes a search.
+    let named = super_of(tree, callee).filter(|_| !args.is_empty())?;
     let own = draft.function(draft.function_around(place.span)?);
     let class = own.class.filter(|_| own.name == "__init__")?;
     if named.is_some_and(|name| name != tree.class(class).name) {

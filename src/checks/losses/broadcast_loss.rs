@@ -7,7 +7,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::interp::{Checker, Interp, OperationResult, Operator};
 use crate::report::replay::Loss;
-use crate::report::{Confidence, Place, Severity};
+use crate::report::{Place, Severity};
 use crate::syntax::BinaryOp;
 use crate::trace::{At, Sight};
 use crate::values::{Hazard, HazardKind, Int, Tensor, Value};
@@ -121,7 +121,7 @@ fn broadcast_losses(script: &Script) -> Vec<BroadcastLoss> {
             continue;
         };
         let by_row = is_spread_over_rows(loss.input, target);
-        let confidence = broadcasts(loss.input, target).or(by_row.then_some(Confidence::High));
+        let confidence = broadcasts(loss.input, target).or(by_row);
         let Some(confidence) = confidence else { continue };
         if seen.insert(loss.at.place) {
             found.push(BroadcastLoss {
@@ -129,7 +129,7 @@ fn broadcast_losses(script: &Script) -> Vec<BroadcastLoss> {
                 input: known_shape(script, loss.input),
                 target: known_shape(script, target),
                 refused: pairs == Pairs::Equal,
-                by_row,
+                by_row: by_row.is_some(),
                 weighted: false,
                 backward: None,
             });

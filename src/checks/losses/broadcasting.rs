@@ -39,13 +39,24 @@ pub(super) fn broadcasts(a: &Tensor, b: &Tensor) -> Option<Confidence> {
 }
 
 /// Whether predictions have one column and targets several, with the same rows.
-pub(super) fn is_spread_over_rows(predictions: &Tensor, targets: &Tensor) -> bool {
-    let (Some(a), Some(b)) = (&predictions.shape, &targets.shape) else { return false };
-    let (Some((last, rows)), Some((columns, others))) = (a.split_last(), b.split_last()) else {
-        return false;
+pub(super) fn is_spread_over_rows(predictions: &Tensor, targets: &Tensor) -> Option<Confidence> {
+    let (Some(a), Some(b)) = (&predictions.shape, &targets.shape) else {
+        return is_column_to_several(predictions, targets).then_some(Confidence::Medium);
     };
+    let ((last, rows), (columns, others)) = a.split_last().zip(b.split_last())?;
     let is_several = matches!(columns, Int::Known(columns) if *columns > 1);
-    !rows.is_empty() && rows == others && *last == Int::Known(1) && is_several
+    let is_spread = !rows.is_empty() && rows == others && *last == Int::Known(1) && is_several;
+    is_spread.then_some(Confidence::High)
+}
+
+/// The same of predictions or targets of which only the last size is known.
+fn is_column_to_several(predictions: &Tensor, targets: &Tensor) -> bool {
+    let has_rows = |tensor: &Tensor| tensor.rank().is_none_or(|rank| rank > 1);
+    let last = |tensor: &Tensor| tensor.last_size().and_then(|size| size.known());
+    has_rows(predictions)
+        && has_rows(targets)
+        && last(predictions) == Some(1)
+        && last(targets).is_some_and(|columns| columns > 1)
 }
 
 /// A column of unknown rank against a vector.

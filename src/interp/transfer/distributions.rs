@@ -1,7 +1,7 @@
 //! Distributions: what they draw and what they say of a value, in the shape that their parameters give.
 
 use super::build::*;
-use super::elementwise::{MOST_WITHIN, broadcast_all, computed_of, parameters_within};
+use super::elementwise::{MOST_WITHIN, broadcast_all, computed_of, last_of_all, parameters_within};
 use super::factory::shape_of;
 use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
@@ -46,8 +46,17 @@ pub(crate) fn of_each(interp: &mut Interp, call: &Invocation) -> Value {
         }
         None => batch,
     };
-    let of = std::iter::once(call.nth(0)).chain(asked).collect();
-    Value::tensor(computed_of(interp, call.place, of).with_shape(shape))
+    let of: Vec<Value> = std::iter::once(call.nth(0)).chain(asked).collect();
+    let last = (event_of(call) == Some(Event::Each)).then(|| last_of_each(interp, &of)).flatten();
+    let result = computed_of(interp, call.place, of).with_shape(shape);
+    Value::tensor(Tensor { last: last.filter(|_| result.shape.is_none()), ..result })
+}
+
+/// The last size of as many numbers as the parameters of distributions, and what is asked for, stand for.
+fn last_of_each(interp: &Interp, of: &[Value]) -> Option<Int> {
+    let within = of.iter().flat_map(|value| parameters_within(interp, value, MOST_WITHIN));
+    let tensors: Vec<Value> = within.filter(|value| value.as_num().is_none()).collect();
+    last_of_all(tensors.iter().map(|value| value.as_tensor()?.last_size()))
 }
 
 fn event_of(call: &Invocation) -> Option<Event> {

@@ -212,6 +212,18 @@ pub(crate) fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>)
     Some(all.into())
 }
 
+/// The last size of tensors that meet number by number, where that of each is a number.
+pub(super) fn last_of_all(mut sizes: impl Iterator<Item = Option<Int>>) -> Option<Int> {
+    let known = |size: Option<Int>| size?.known();
+    let first = known(sizes.next()?)?;
+    let last = sizes.try_fold(first, |all, size| match (all, known(size)?) {
+        (a, b) if a == b || b == 1 => Some(a),
+        (1, b) => Some(b),
+        _ => None,
+    })?;
+    Some(Int::Known(last))
+}
+
 /// `where(condition, x, y)`; of a condition alone, the positions where it holds.
 pub(crate) fn choose(interp: &mut Interp, call: &Invocation) -> Value {
     let condition = first(interp, call);

@@ -1,7 +1,7 @@
 //! Python's operators on tensors and arrays.
 
 use super::build::*;
-use super::elementwise::of_all;
+use super::elementwise::{last_of_all, of_all};
 use super::layers::product_of;
 use super::masks::{is_judged, lifted_where, times_number};
 use crate::apis::Mark;
@@ -382,11 +382,12 @@ fn kept_raw(op: BinaryOp, left: &Value, right: &Value, range: Option<Interval>) 
     }
 }
 
-/// A number leaves the sizes alone.
+/// A number leaves the sizes alone, and the larger of two last sizes is that of the result.
 fn kept_last(left: &Value, right: &Value) -> Option<Int> {
     match (left.as_tensor(), right.as_tensor()) {
         (Some(tensor), None) if is_number(right) => tensor.last.clone(),
         (None, Some(tensor)) if is_number(left) => tensor.last.clone(),
+        (Some(a), Some(b)) => last_of_all([a.last_size(), b.last_size()].into_iter()),
         _ => None,
     }
 }
