@@ -216,7 +216,7 @@ impl<'p> Interp<'p> {
             }
             // A generator that is a context, and decorates as one: what it enters may switch gradients off.
             Value::Obj(object) if matches!(self.heap.get(*object).state, State::List(_)) => {
-                wrap.opaque = true
+                wrap.opaque = true;
             }
             Value::Obj(_) => {}
             _ => {

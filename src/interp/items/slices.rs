@@ -41,6 +41,17 @@ pub(in crate::interp) fn position(index: i64, len: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
+/// A batch, as a loader gives it, is a list of so many parts, one of which is put in another's place.
+pub(super) fn with_item(heap: &mut Heap, items: &[Value], index: &Value, value: &Value) -> Value {
+    let written = index.as_known_int().and_then(|at| position(at, items.len()));
+    let parts = items.iter().enumerate().map(|(at, item)| match written {
+        Some(written) if written == at => value.clone(),
+        Some(_) => item.clone(),
+        None => heap.join(item, value),
+    });
+    Value::tuple(parts.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{position, sliced};
@@ -62,15 +73,4 @@ mod tests {
         assert_eq!(taken.iter().map(Value::as_known_int).collect::<Vec<_>>(), [Some(128), Some(64)]);
         assert!(sliced(&slice(Value::int(2)), &items).is_none());
     }
-}
-
-/// A batch, as a loader gives it, is a list of so many parts, one of which is put in another's place.
-pub(super) fn with_item(heap: &mut Heap, items: &[Value], index: &Value, value: &Value) -> Value {
-    let written = index.as_known_int().and_then(|at| position(at, items.len()));
-    let parts = items.iter().enumerate().map(|(at, item)| match written {
-        Some(written) if written == at => value.clone(),
-        Some(_) => item.clone(),
-        None => heap.join(item, value),
-    });
-    Value::tuple(parts.collect())
 }
