@@ -188,11 +188,14 @@ fn replace(interp: &mut Interp, call: &Call) -> Option<Value> {
     Some(copy_with(interp, id, call))
 }
 
-/// `importlib.import_module("models.net")`: of a name that is known, what the statement would give.
+/// `importlib.import_module("models.net")`, of a name that is written there, gives what the statement would. One that
+/// an option or a configuration says is one of several modules.
 fn imported(interp: &mut Interp, call: &Call) -> Value {
     let relative = call.arg(1, "package").is_some_and(|package| !matches!(package.bare(), Value::None));
-    let name = call.arg(0, "name").and_then(|name| name.as_str().map(ustr));
-    match name.filter(|name| !relative && !name.starts_with('.')) {
+    let Some(passed) = call.positional.first().filter(|_| !relative) else { return Value::Unknown };
+    let is_written =
+        interp.words(passed.place).ends_with(['"', '\'']) && !matches!(passed.value, Value::Given(_));
+    match passed.value.as_str().filter(|name| is_written && !name.starts_with('.')).map(ustr) {
         Some(name) => interp.module_value(0, Some(name)),
         None => Value::Unknown,
     }
