@@ -193,8 +193,8 @@ fn replace(interp: &mut Interp, call: &Call) -> Option<Value> {
 fn imported(interp: &mut Interp, call: &Call) -> Value {
     let relative = call.arg(1, "package").is_some_and(|package| !matches!(package.bare(), Value::None));
     let Some(passed) = call.positional.first().filter(|_| !relative) else { return Value::Unknown };
-    let is_written =
-        interp.words(passed.place).ends_with(['"', '\'']) && !matches!(passed.value, Value::Given(_));
+    let (written, quotes) = (interp.words(passed.place), ['"', '\'']);
+    let is_written = written.starts_with(quotes) && written.ends_with(quotes);
     match passed.value.as_str().filter(|name| is_written && !name.starts_with('.')).map(ustr) {
         Some(name) => interp.module_value(0, Some(name)),
         None => Value::Unknown,
