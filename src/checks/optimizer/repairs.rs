@@ -39,11 +39,9 @@ fn is_in_other_arm(draft: Draft<'_>, one: Span, other: Span) -> bool {
         |body: &[StmtId], span: Span| body.iter().any(|stmt| draft.statement(*stmt).span.contains(span));
     draft.statements_around(one).iter().any(|stmt| match &draft.statement(*stmt).kind {
         StmtKind::If { arms, otherwise } => {
-            let mut bodies = arms.iter().map(|(_, body)| &**body).chain([&**otherwise]);
-            let both = bodies.clone().any(|body| holds(body, one) && holds(body, other));
-            let (of_one, of_other) =
-                (bodies.clone().any(|body| holds(body, one)), bodies.any(|body| holds(body, other)));
-            of_one && of_other && !both
+            let bodies = arms.iter().map(|(_, body)| &**body).chain([&**otherwise]);
+            let arm_of = |span: Span| bodies.clone().position(|body| holds(body, span));
+            arm_of(one).zip(arm_of(other)).is_some_and(|(one, other)| one != other)
         }
         _ => false,
     })
