@@ -33,6 +33,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Proposed {
     pub title: String,
+    pub applicability: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

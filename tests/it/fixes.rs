@@ -1,6 +1,7 @@
 //! Fixes do what they say: applied to every faulty fixture, they leave scripts that parse, in which the findings
 //! are gone and no others have come. `fixtures/<rule>/fixes.diff` shows them for review; `UPDATE=1` writes it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
@@ -13,8 +14,8 @@ use trainlint::engine::settings::Ready;
 use trainlint::engine::{Request, Silent};
 use trainlint::report::{Applicability, Diagnostic, Edit, FileId, Fix, Place, Severity, Span};
 
-use crate::findings::root;
-use crate::fixtures::of_rules;
+use crate::findings::{findings_of, root};
+use crate::fixtures::{SHARED, of_rules};
 use crate::harness::Project;
 use crate::pages::pages;
 
@@ -92,6 +93,27 @@ fn pages_tell_of_fixes_where_there_are_any() {
         let section = page.text.split("## Fix safety\n").nth(1).unwrap_or_default();
         let says_none = ["No fix", "There is no"].iter().any(|start| section.starts_with(start));
         assert_eq!(shown, !says_none, "{}: `{}`", page.id, section.lines().next().unwrap_or_default());
+    }
+}
+
+#[test]
+fn pages_promise_no_safer_fixes_than_there_are() {
+    let folders: Vec<PathBuf> =
+        of_rules().into_iter().chain(SHARED.map(|name| Path::new("fixtures").join(name))).collect();
+    let mut offered: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for one in folders.iter().flat_map(|folder| findings_of(folder)) {
+        offered.entry(one.rule).or_default().extend(one.fix.map(|fix| fix.applicability));
+    }
+    for page in pages() {
+        let kinds = offered.get(&page.id).into_iter().flatten();
+        let section = page.text.split("## Fix safety\n").nth(1).unwrap_or_default();
+        let allowed = match section {
+            said if said.starts_with("Safe.") || said.starts_with("Safe:") => "safe",
+            said if said.starts_with("Unsafe") => "unsafe",
+            _ => continue,
+        };
+        let others: Vec<&String> = kinds.filter(|kind| *kind != allowed).collect();
+        assert!(others.is_empty(), "{} says {allowed}; fixtures have {others:?} as well", page.id);
     }
 }
 
