@@ -9,7 +9,7 @@ use crate::interp::{Interp, Invocation};
 use crate::values::*;
 use std::rc::Rc;
 
-/// `image-tensor x dtype`
+/// `image-tensor x dtype`: refuses tensors, so that what a transform made of something unknown is an image on the CPU.
 pub(crate) fn tensor(interp: &mut Interp, call: &Invocation) -> Value {
     let before = first(interp, call);
     let made = super::factory::as_tensor(interp, call);
@@ -18,7 +18,10 @@ pub(crate) fn tensor(interp: &mut Interp, call: &Invocation) -> Value {
             let shape = before.shape.as_deref().and_then(channels_first).map(Rc::from);
             Value::tensor((**tensor).clone().with_shape(shape))
         }
-        _ => made,
+        Some(tensor) => {
+            Value::tensor(Tensor { graph: Graph::None, device: Device::Cpu, ..(**tensor).clone() })
+        }
+        None => made,
     }
 }
 
