@@ -302,9 +302,13 @@ fn insert_all(interp: &mut Interp, id: ObjId, more: Entries) {
         merged.set(key, value);
     }
     if let Some(other) = more.other {
-        // What is not known may stand over any of the known ones.
+        // What is not known may stand over any of the known ones. A state that is put back holds what can be saved:
+        // in the place of an object's optimizer, its layers or its loader it has nothing.
+        let is_state = other.is_unknown() && interp.heap.attr(id, ustr(VARS_OF)).is_some();
         for (_, value) in &mut merged.known {
-            *value = interp.heap.join(value, &other);
+            if !(is_state && value.as_obj().is_some()) {
+                *value = interp.heap.join(value, &other);
+            }
         }
         merged.other = Some(match merged.other {
             Some(known) => interp.heap.join(&known, &other),
