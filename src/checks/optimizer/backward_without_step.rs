@@ -176,9 +176,10 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let named = events.iter().find(|event| event.kind == Kind::NamedStep);
     let cleared = |id: &LoopId| events.iter().any(|event| is_zeroed(event) && event.is_in(*id));
     // Where no optimizer steps at all, it may be the clearing that is forgotten, too.
+    let nobody_steps = script.stepping_optimizers().is_empty();
     let trains =
         |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_) | Over::Counter);
-    let nothing_steps = script.stepping_optimizers().is_empty() && timeline.seeded.is_none();
+    let nothing_steps = nobody_steps && timeline.seeded.is_none();
     let forgotten = |event: &OptimizerEvent| nothing_steps && event.loops.iter().any(trains);
     // One update, by whoever calls it again and again: the optimizer is there, is cleared, and steps nowhere.
     let is_update = |event: &OptimizerEvent| {
@@ -188,8 +189,11 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
         let told = named.is_some() || event.loops.iter().any(cleared) || forgotten(event);
         told && !event.loops.is_empty()
     };
-    let backward =
-        events.iter().find(|event| must_accumulate(event) && (in_loop(event) || is_update(event)))?;
+    // A loss of which nothing is known belongs to the optimizer that is cleared beside it, where none steps.
+    let is_its_own = |event: &OptimizerEvent| {
+        must_accumulate(event) || nobody_steps && event.is_backward() && is_cleared_beside(events, event)
+    };
+    let backward = events.iter().find(|event| is_its_own(event) && (in_loop(event) || is_update(event)))?;
     let primary = named.unwrap_or(backward);
     let why = if named.is_some() { Unstepped::Named } else { Unstepped::Never };
     Some(unapplied(script, timeline, primary, backward, why))

@@ -76,17 +76,21 @@ fn idle_clipping(run: &ScalingRun, index: usize) -> Option<(bool, &OptimizerEven
     let step =
         |event: &&OptimizerEvent| matches!(event.kind, Kind::Step { whose: Whose::Own, .. }) && here(event);
     let first = run.events().position(backward)?;
-    // What was cleared just before was not clipped too early, and its clearing is what is misplaced.
-    let is_clear = |moment: &Moment<ScalingState>| {
-        let must = matches!(moment.event.kind, Kind::Clear { certainty: Certainty::Must, .. });
-        must && !moment.before.gradients.may_be(&[Gradients::Clean, Gradients::Applied, Gradients::Foreign])
-    };
-    if first < index && run.moments[first..index].iter().any(is_clear) {
+    if is_cleared_unused(&run.moments[..index]) {
         return None;
     }
     let stepped = run.split(first).1.find(step)?;
     let before = run.split(index).0.rev().find(step).filter(|_| first < index);
     Some((before.is_some(), &run.moments[first].event, before.unwrap_or(stepped)))
+}
+
+/// Whether what the last backward added is cleared before any step: it was not clipped too early, and its clearing is
+/// what is misplaced.
+fn is_cleared_unused(before: &[Moment<ScalingState>]) -> bool {
+    let backward = before.iter().rposition(|moment| moment.event.is_backward()).unwrap_or(before.len());
+    let since = before[backward..].iter().map(|moment| &moment.event.kind);
+    let cleared = since.clone().any(|kind| matches!(kind, Kind::Clear { certainty: Certainty::Must, .. }));
+    cleared && !since.clone().any(|kind| matches!(kind, Kind::Step { .. }))
 }
 
 /// A clipping moved between the backward pass and the step, where all three stand beside each other.

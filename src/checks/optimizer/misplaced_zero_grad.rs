@@ -111,6 +111,9 @@ fn lost(clear: &GradientMoment, index: usize, moments: &[GradientMoment]) -> Opt
         let step = step_without(clear, &moments[index..])?;
         return Some((Misplaced::BeforeStep, step.place));
     }
+    if let Some(step) = never_with_gradients(clear, index, moments) {
+        return Some((Misplaced::BeforeStep, step.place));
+    }
     every_micro_batch(clear, innermost?, moments).map(|step| (Misplaced::EveryMicroBatch, step))
 }
 
@@ -123,10 +126,33 @@ fn step_without<'m>(clear: &GradientMoment, after: &'m [GradientMoment]) -> Opti
     (without && (beside || !clear.event.loops.is_empty())).then_some(&*step.event)
 }
 
+/// The step behind a clearing that stands between it and the only backward, whoever made that loss: in no iteration has
+/// it anything to apply.
+fn never_with_gradients<'m>(
+    clear: &GradientMoment,
+    index: usize,
+    moments: &'m [GradientMoment],
+) -> Option<&'m OptimizerEvent> {
+    let beside = |other: &OptimizerEvent| {
+        other.calls == clear.event.calls && other.loops == clear.event.loops && !other.conditional
+    };
+    // Backward passes and steps alone: the first on either side of the clearing.
+    let is_told = |moment: &&GradientMoment| moment.event.is_backward() || moment.event.is_own_step();
+    let backward = moments[..index].iter().rfind(is_told).filter(|moment| moment.event.is_backward())?;
+    let step = moments[index..].iter().find(is_told).filter(|moment| moment.event.is_own_step())?;
+    let without = step.before.must_be(&[Gradients::Clean, Gradients::Lost]);
+    let in_row = beside(&clear.event) && beside(&backward.event) && beside(&step.event);
+    (without && in_row && !clear.event.loops.is_empty()).then_some(&*step.event)
+}
+
 /// The step of an accumulation that clears in each iteration of this loop.
 fn every_micro_batch(clear: &GradientMoment, innermost: LoopId, moments: &[GradientMoment]) -> Option<Place> {
     let within = || moments.iter().filter(|moment| moment.event.is_in(innermost));
     let step = within().find(|moment| moment.event.is_own_step())?;
+    // What is cleared at the first batch alone was left by an earlier epoch.
+    if clear.event.conditional {
+        return None;
+    }
     // What is cleared around the loop of the micro-batches is only what was left over.
     let each = |event: &OptimizerEvent| event.is_backward() && event.loops.last() == Some(&innermost);
     if !within().any(|moment| each(&moment.event)) {
