@@ -90,7 +90,7 @@ fn is_renewed(parts: &ObjSet, round: LoopId, built: usize, all: &[Visit]) -> boo
             Effect::Made { object } => parts.contains(*object),
             Effect::Restore { objects } => hits(objects),
             // Before the optimizer is built, a call that is not understood may have reset the model.
-            Effect::Touch { objects } => index < built && hits(objects),
+            Effect::Touch { objects, .. } => index < built && hits(objects),
             _ => false,
         }
     })

@@ -172,7 +172,7 @@ impl Script<'_> {
                 Effect::Step { optimizer, .. } => {
                     self.optimizer_known(*optimizer)?;
                 }
-                Effect::Touch { objects }
+                Effect::Touch { objects, .. }
                 | Effect::Read { objects }
                 | Effect::WriteGradients { objects, .. }
                 | Effect::Restore { objects } => {

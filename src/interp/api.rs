@@ -80,7 +80,7 @@ impl<'p> Interp<'p> {
         }
         let package = Ustr::from(name.split('.').next().unwrap_or(&name));
         if !self.apis.is_pure(package) && !python::is_known_name(name) {
-            self.havoc(call);
+            self.havoc_by(Some(name), call);
         }
         Value::Unknown
     }

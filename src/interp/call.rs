@@ -163,10 +163,10 @@ impl<'p> Interp<'p> {
             if let Some(output) = self.output_of_opaque(receiver, call) {
                 return output;
             }
-            if self.is_part_of_module(receiver) {
-                self.havoc(call);
+            if self.is_only_held(receiver, name) || self.is_part_of_module(receiver) {
+                self.havoc_by(Some(name), call);
             } else if !self.is_recorder(receiver) {
-                self.havoc(&call.with_first(receiver.clone()));
+                self.havoc_by(Some(name), &call.with_first(receiver.clone()));
             }
             return self.made_of_tree(call).unwrap_or_default();
         }
@@ -245,6 +245,14 @@ impl<'p> Interp<'p> {
         let relation = after.and_then(|after| after.relation.clone());
         let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
         self.assign(target, Value::tensor(Tensor { range, relation, shape, ..(*tensor).clone() }));
+    }
+
+    /// Whether an attribute holds what is called: it is not told whose attribute it is. A method that a framework's
+    /// object has is replaced by one that is.
+    fn is_only_held(&self, receiver: &Value, name: Ustr) -> bool {
+        receiver.as_obj().is_some_and(|holder| {
+            matches!(self.heap.get(holder).state, State::Plain) && self.heap.attr(holder, name).is_some()
+        })
     }
 
     /// Whether what is unknown of a receiver can only be a layer in it: of a module, all of whose methods we see.

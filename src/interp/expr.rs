@@ -430,6 +430,10 @@ impl<'p> Interp<'p> {
         if let Value::Builtin(name) = &function {
             return self.call_builtin(*name, &call, args);
         }
+        if let (Value::Unknown, ExprKind::Name(name)) = (&function, &tree.expr(callee).kind) {
+            self.havoc_by(Some(*name), &call);
+            return self.made_of_tree(&call).unwrap_or_default();
+        }
         self.call_value(&function, &call)
     }
 }

@@ -4,7 +4,7 @@
 use super::{Call, Interp, UnknownMethod};
 use crate::apis::{Role, Verb};
 use crate::report::Confidence;
-use crate::trace::Effect;
+use crate::trace::{Does, Effect};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -18,9 +18,21 @@ pub(super) enum Leaving {
     Returned,
 }
 
+/// What the names of functions say that clear the gradients of layers.
+const CLEARS: [&str; 6] = ["zero", "clear", "reset", "step", "train", "fit"];
+/// Of those that add to them, scale them or read them.
+const WRITES: [&str; 2] = ["grad", "backward"];
+/// Of those that do anything with an optimizer.
+const OPTIMIZES: [&str; 7] = ["update", "apply", "optim", "epoch", "iter", "loop", "run"];
+
 impl Interp<'_> {
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
+        self.havoc_by(None, call);
+    }
+
+    /// The same, of something that is called by a name: one that says nothing of training leaves gradients as they are.
+    pub(super) fn havoc_by(&mut self, name: Option<Ustr>, call: &Call) {
         self.spoil_arguments(call);
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
@@ -37,7 +49,30 @@ impl Interp<'_> {
         }
         // A layer that is not known computes: whatever a forward calls clears no gradients and takes no step.
         if !touched.is_empty() && !self.in_forward() {
-            self.event(call.place, Effect::Touch { objects: touched }, Confidence::High);
+            let does = name.map_or(Does::Anything, |name| self.done_by(&name, &touched, &values));
+            self.event(call.place, Effect::Touch { objects: touched, does }, Confidence::High);
+        }
+    }
+
+    /// What code from elsewhere may do to gradients, by its name and by what it is given.
+    fn done_by(&self, name: &str, touched: &ObjSet, given: &[Value]) -> Does {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let is_class = name.starts_with(char::is_uppercase);
+        let name = name.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        let is_optimizer = |object: ObjId| matches!(self.heap.get(object).state, State::Optimizer(_));
+        let with_optimizer = touched.iter().any(is_optimizer);
+        // Who has the optimizer and a loss may well go back and step, and an object that keeps it at any time.
+        let is_loss = |value: &Value| value.as_tensor().is_some_and(|one| !matches!(one.graph, Graph::None));
+        let with_loss = || given.iter().any(is_loss);
+        match () {
+            () if with_optimizer && (is_class || says(&OPTIMIZES) || says(&WRITES) || with_loss()) => {
+                Does::Anything
+            }
+            () if says(&CLEARS) && !is_average(&name, given) => Does::Anything,
+            // What is kept of a graph, `gradient_checkpointing_enable`, is no gradient.
+            () if says(&WRITES) && !name.contains("checkpoint") => Does::Writes,
+            () => Does::Nothing,
         }
     }
 
@@ -125,9 +160,10 @@ impl Interp<'_> {
         }
         self.mode_by_unknown(&Value::Unknown, name, call.place);
         self.on_unknown_method(&UnknownMethod { name, place: call.place });
-        // An environment that steps is told an action.
+        // An environment that steps is told an action, a moving average the parameters: an optimizer has them.
         let acts = call.values().any(|value| self.may_be_action(value));
-        if !acts && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
+        let averages = is_average(&name, &call.values().cloned().collect::<Vec<_>>());
+        if !acts && !averages && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
             self.event(call.place, Effect::UnseenStep, Confidence::High);
         }
         if [Role::Optimizer, Role::Module]
@@ -138,7 +174,7 @@ impl Interp<'_> {
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);
         }
-        self.havoc(call);
+        self.havoc_by(Some(name), call);
         self.made_of_tree(call).unwrap_or_default()
     }
 
@@ -152,4 +188,9 @@ impl Interp<'_> {
             _ => true,
         }
     }
+}
+
+/// Whether a step is one of a moving average of parameters: an optimizer has its own, and is not given any.
+fn is_average(name: &str, given: &[Value]) -> bool {
+    name == "step" && given.iter().any(|value| matches!(value.bare(), Value::Params(_)))
 }

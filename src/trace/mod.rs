@@ -19,6 +19,15 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// A loop of the trace, by its place in [`Rehearsal::loops`].
+/// What code that is not seen may do to the gradients of the layers that it gets hold of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Does {
+    Nothing,
+    /// It may add to them, scale them or read them: what backward passes added is still in them.
+    Writes,
+    Anything,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoopId(pub u32);
 
@@ -102,8 +111,9 @@ pub enum Effect {
     Paced { every: Int, given: bool },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
-    /// A call that is not understood got hold of these.
-    Touch { objects: ObjSet },
+    /// A call that is not understood got hold of these. Of an optimizer it may do anything to the gradients; of layers
+    /// only what it is said to do.
+    Touch { objects: ObjSet, does: Does },
     /// The gradients of these are written; what backward passes added is still in them, where `kept`.
     WriteGradients { objects: ObjSet, kept: bool },
     /// The gradients of these were looked at.

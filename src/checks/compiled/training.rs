@@ -178,7 +178,7 @@ impl Protocol for Lifecycle<'_> {
             Effect::Compiled { model } if self.overlaps(&self.heap.descendants(*model)) => {
                 state.change = None;
             }
-            Effect::Touch { objects } if self.overlaps(objects) => {
+            Effect::Touch { objects, .. } if self.overlaps(objects) => {
                 *state = Training { depth: state.depth, ..Training::default() }
             }
             Effect::Trainable { objects, .. } if self.overlaps(objects) => {

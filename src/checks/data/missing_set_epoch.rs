@@ -100,7 +100,7 @@ fn may_know_epoch(script: &Script, sampler: ObjId, loader: ObjId) -> bool {
 fn touches(nodes: &[Node], objects: &[ObjId]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Event(event) => match &event.effect {
-            Effect::Touch { objects: touched } => objects.iter().any(|object| touched.contains(*object)),
+            Effect::Touch { objects: touched, .. } => objects.iter().any(|object| touched.contains(*object)),
             _ => false,
         },
         Node::Loop { body, .. } | Node::Call { body, .. } => touches(body, objects),

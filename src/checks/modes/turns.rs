@@ -241,13 +241,13 @@ impl Protocol for Turn<'_, '_> {
     fn event(&mut self, state: &mut Now, event: &Event, way: &Way) {
         match &event.effect {
             Effect::Mode { module, mode } => self.set(state, *module, *mode, event, way),
-            Effect::Touch { objects } if objects.iter().any(|object| self.parts.contains(object)) => {
+            Effect::Touch { objects, .. } if objects.iter().any(|object| self.parts.contains(object)) => {
                 state.modes |= OTHER;
                 self.apply(state, way);
             }
             Effect::Step { optimizer, .. } if self.steppers.contains(*optimizer) => self.apply(state, way),
             Effect::UnseenStep | Effect::NamedStep { .. } => self.apply(state, way),
-            Effect::Touch { objects } if objects.iter().any(|object| self.steppers.contains(object)) => {
+            Effect::Touch { objects, .. } if objects.iter().any(|object| self.steppers.contains(object)) => {
                 self.apply(state, way);
             }
             // What an attack leaves behind is cleared before the next step.

@@ -51,7 +51,7 @@ impl Automaton for GradientCycle {
                 Powerset::one(Clean)
             }
             Kind::Clear { certainty: Certainty::May, .. } | Kind::Made(Certainty::May) => before.with(Clean),
-            Kind::Touched(touched) if touched.gradients => Powerset::one(Foreign),
+            Kind::Touched(touched) if touched.clears => Powerset::one(Foreign),
             _ => before,
         }
     }

@@ -185,7 +185,7 @@ fn may_clear(event: &OptimizerEvent) -> bool {
     match &event.kind {
         Kind::Clear { .. } | Kind::Made(Certainty::May) => true,
         // What a counter decides leaves the iterations between as they are.
-        Kind::Touched(touched) => touched.gradients && !event.conditional,
+        Kind::Touched(touched) => touched.clears && !event.conditional,
         _ => false,
     }
 }

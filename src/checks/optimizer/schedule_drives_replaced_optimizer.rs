@@ -95,7 +95,7 @@ fn is_touched(script: &Script, optimizer: ObjId) -> bool {
     let mut touched = false;
     for entry in &script.rehearsal.entries {
         each_effect(&entry.nodes, &mut |_, effect| {
-            touched |= matches!(effect, Effect::Touch { objects } if objects.contains(optimizer));
+            touched |= matches!(effect, Effect::Touch { objects, .. } if objects.contains(optimizer));
         });
     }
     touched

@@ -109,6 +109,8 @@ pub(crate) struct Touched {
     pub optimizer: bool,
     /// The optimizer, or something through which its gradients may be reached.
     pub gradients: bool,
+    /// The same, so that they may be cleared.
+    pub clears: bool,
     /// A scaler of gradients.
     pub scaler: bool,
 }

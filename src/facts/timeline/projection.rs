@@ -4,7 +4,7 @@
 use super::view::OptimizerView;
 use super::{Kind, OptimizerEvent, Pace, Touched};
 use crate::report::Place;
-use crate::trace::{Effect, Event, Exit, LoopId, Node, ScalerAct, When};
+use crate::trace::{Does, Effect, Event, Exit, LoopId, Node, ScalerAct, When};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -210,8 +210,8 @@ impl OptimizerView<'_> {
                 let whose = self.whose_or_alone(*optimizer)?;
                 Some(Kind::Schedule { scheduler: *scheduler, whose })
             }
-            Effect::Touch { objects } => self.touched(objects),
-            Effect::WriteGradients { objects, kept: false } => self.touched(objects),
+            Effect::Touch { objects, does } => self.touched(objects, *does),
+            Effect::WriteGradients { objects, kept: false } => self.touched(objects, Does::Anything),
             Effect::WriteGradients { objects, kept: true } => {
                 self.may_be_touched_by(objects).then_some(Kind::Changed)
             }
@@ -237,10 +237,13 @@ impl OptimizerView<'_> {
         }
     }
 
-    fn touched(&self, objects: &ObjSet) -> Option<Kind> {
+    fn touched(&self, objects: &ObjSet, does: Does) -> Option<Kind> {
+        let optimizer = does == Does::Anything && self.is_held_by(objects);
+        let within_reach = self.may_be_touched_by(objects);
         let touched = Touched {
-            optimizer: self.is_held_by(objects),
-            gradients: self.may_be_touched_by(objects),
+            optimizer,
+            gradients: within_reach && does >= Does::Writes,
+            clears: within_reach && does == Does::Anything,
             scaler: objects.iter().any(|object| self.is_scaler(object)),
         };
         (touched.gradients || touched.scaler).then_some(Kind::Touched(touched))

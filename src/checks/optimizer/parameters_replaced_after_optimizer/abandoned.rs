@@ -71,7 +71,7 @@ fn trained_instead(script: &Script, optimizer: ObjId, step: &Visit, acts: &[Visi
                     reached = reached.union(leaves);
                 }
             }
-            Effect::Touch { objects } if objects.contains(optimizer) => return None,
+            Effect::Touch { objects, .. } if objects.contains(optimizer) => return None,
             _ => {}
         }
     }
