@@ -97,7 +97,7 @@ fn applied(events: &[Rc<OptimizerEvent>]) -> Vec<Place> {
     let is_sure =
         |event: &OptimizerEvent| matches!(event.kind, Kind::Backward { certainty: Certainty::Must, .. });
     let hides = |event: &OptimizerEvent| {
-        matches!(event.kind, Kind::Touched(touched) if touched.gradients) && !event.conditional
+        matches!(event.kind, Kind::Touched(touched) if touched.clears) && !event.conditional
     };
     let judged = events.iter().filter(|backward| {
         let beside = |event: &&Rc<OptimizerEvent>| {
