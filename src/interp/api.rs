@@ -399,7 +399,7 @@ impl<'p> Interp<'p> {
 
     /// A dict of which nothing is known.
     pub(super) fn unknown_dict(&mut self, call: &Invocation) -> Value {
-        self.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) })
+        self.dict(call.place, Entries::new(Vec::new(), Some(Value::Unknown)))
     }
 
     /// What a module or optimizer gives to be saved: of a module, its tensors, where they are and without their graph.
@@ -416,7 +416,7 @@ impl<'p> Interp<'p> {
         });
         let kept = call.is_given("keep_vars");
         let other = Some(tensor.filter(|_| !kept).unwrap_or_default());
-        self.dict(call.place, Entries { known: Vec::new(), other })
+        self.dict(call.place, Entries::new(Vec::new(), other))
     }
 
     /// Gradients as values; the entry's effects say that the graph is walked.

@@ -64,7 +64,7 @@ fn loss_objects(interp: &mut Interp<'_>, losses: &Value, module: &Value, place: 
         return interp.list(place, made.into_iter().map(|(_, loss)| loss).collect());
     }
     let known = made.into_iter().filter_map(|(name, loss)| Some((name?, loss))).collect();
-    interp.dict(place, Entries { known, other: None })
+    interp.dict(place, Entries::new(known, None))
 }
 
 /// A loss given by its name or as a function, as an object that was made where it is given.
@@ -90,7 +90,7 @@ fn branches(interp: &Interp<'_>, value: &Value) -> Option<Vec<(Branch, Value)>> 
         Value::Tuple(items) => in_order(items),
         Value::Obj(object) => match &interp.heap.get(*object).state {
             State::List(items) => in_order(items.exact.as_ref()?),
-            State::Dict(Entries { known, other: None }) => {
+            State::Dict(Entries { known, other: None, .. }) => {
                 let named = known.iter().cloned().enumerate();
                 let branch = |(index, (name, item))| (Branch { index, name: Some(name) }, item);
                 Some(named.map(branch).collect())

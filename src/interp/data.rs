@@ -294,11 +294,10 @@ impl<'p> Interp<'p> {
             Value::Float(_) => batch(scalar(DType::Float64)),
             Value::Obj(object) => match self.heap.get(*object).state.clone() {
                 State::Dict(entries) => {
-                    let known =
-                        entries.known.into_iter().map(|(key, value)| (key, self.collated(&value, count)));
-                    let known = known.collect();
+                    let mut collated = entries.map(|value| self.collated(value, count));
+                    collated.other = entries.other;
                     let site = self.heap.get(*object).site;
-                    self.dict(site, Entries { known, other: entries.other })
+                    self.dict(site, collated)
                 }
                 State::List(Items { exact: Some(items), .. }) => {
                     let items = items.iter().map(|item| self.collated(item, count)).collect();

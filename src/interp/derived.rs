@@ -374,7 +374,7 @@ impl<'p> Interp<'p> {
                     let (keys, values): (Vec<_>, Vec<_>) = entries.known.into_iter().unzip();
                     let known = keys.into_iter().zip(self.learnable_items(&values, depth, place)).collect();
                     let other = entries.other.map(|other| self.learnable(&other, depth - 1, place));
-                    self.dict(place, Entries { known, other })
+                    self.dict(place, Entries::new(known, other))
                 }
                 _ => self.learnable_fields(*object, depth, place),
             },

@@ -180,7 +180,7 @@ impl<'p> Interp<'p> {
                         self.burn_over(
                             more.known.len().saturating_mul(more.known.len() + result.known.len()),
                         );
-                        more.known.into_iter().for_each(|(key, value)| result.set(key, value));
+                        self.heap.set_all(&mut result, &more);
                         if let Some(other) = more.other {
                             self.other_entry(&mut result, other);
                         }

@@ -138,7 +138,7 @@ impl<'p> Interp<'p> {
         };
         let params = (Key::Str(Rc::from("params")), Value::Params(Rc::new(params.clone())));
         let known = std::iter::once(params).chain(options.iter().filter_map(changing)).collect();
-        let state = State::Dict(Entries { known, other: Some(Value::Unknown) });
+        let state = State::Dict(Entries::new(known, Some(Value::Unknown)));
         Value::Obj(python::alloc_part(self, place, nth as u64, ClassRef::Builtin, state))
     }
 

@@ -80,7 +80,7 @@ impl Interp<'_> {
     fn filled(&self, container: ObjId) -> State {
         match self.heap.get(container).state.clone() {
             State::List(_) => State::List(Items::any(Value::Unknown)),
-            State::Dict(_) => State::Dict(Entries { other: Some(Value::Unknown), ..Entries::default() }),
+            State::Dict(_) => State::Dict(Entries::new(Vec::new(), Some(Value::Unknown))),
             state => state,
         }
     }

@@ -76,7 +76,7 @@ pub(super) fn dataset_loaded(interp: &mut Interp<'_>, call: &Invocation) -> Valu
         Value::Str(_) => part_of_set(interp, class, labelled, call.place, 0),
         Value::None => {
             let any = part_of_set(interp, class, labelled, call.place, 0);
-            interp.dict(call.place, Entries { known: Vec::new(), other: Some(any) })
+            interp.dict(call.place, Entries::new(Vec::new(), Some(any)))
         }
         _ => match interp.iterate(&split, call.place).exact {
             Some(splits) => {
@@ -94,7 +94,7 @@ fn part_of_set(interp: &mut Interp<'_>, class: Ustr, labelled: bool, place: Plac
     interp.one_hop_on(Hop::Nth(place, index), |interp| {
         let sample = match labelled {
             true => Value::tuple(vec![Value::tensor(read_tensor(place)); 2]),
-            false => interp.dict(place, Entries { known: Vec::new(), other: Some(Value::Unknown) }),
+            false => interp.dict(place, Entries::new(Vec::new(), Some(Value::Unknown))),
         };
         interp.streaming(ClassRef::Api(class), place, sample, Int::Unknown)
     })

@@ -45,7 +45,7 @@ impl<'p> Interp<'p> {
                         entries.known.iter().map(|(key, item)| (key.clone(), self.slices(item, place)));
                     let known = slices.collect();
                     let other = entries.other.map(|other| self.slices(&other, place));
-                    self.dict(place, Entries { known, other })
+                    self.dict(place, Entries::new(known, other))
                 }
                 _ => self.iterate(data, place).any,
             },

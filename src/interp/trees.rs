@@ -57,10 +57,10 @@ fn map_tree<'p>(
             let mapped = map_items(interp, &items, indices(items.len()), trees, depth, place, leaf);
             interp.list(place, mapped)
         }
-        (_, Some(State::Dict(Entries { known, other: None }))) => {
+        (_, Some(State::Dict(Entries { known, other: None, .. }))) => {
             let (keys, items): (Vec<Key>, Vec<Value>) = known.into_iter().unzip();
             let mapped = map_items(interp, &items, keys.clone(), trees, depth, place, leaf);
-            interp.dict(place, Entries { known: keys.into_iter().zip(mapped).collect(), other: None })
+            interp.dict(place, Entries::new(keys.into_iter().zip(mapped).collect(), None))
         }
         _ => leaf(interp, trees),
     }

@@ -161,7 +161,7 @@ pub(super) fn written_by_name(
 
 /// A dictionary of which one entry is known.
 fn record(interp: &mut Interp, place: Place, key: Rc<str>, value: Value) -> Value {
-    let mut entries = Entries { other: Some(Value::Unknown), ..Entries::default() };
+    let mut entries = Entries::new(Vec::new(), Some(Value::Unknown));
     entries.set(Key::Str(key), value);
     interp.dict(place, entries)
 }

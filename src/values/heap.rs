@@ -199,7 +199,11 @@ impl Heap {
     }
 
     /// What either way keeps under its names.
-    fn join_pairs<K: Clone + PartialEq>(&mut self, a: &[(K, Value)], b: &[(K, Value)]) -> Vec<(K, Value)> {
+    pub(super) fn join_pairs<K: Clone + PartialEq>(
+        &mut self,
+        a: &[(K, Value)],
+        b: &[(K, Value)],
+    ) -> Vec<(K, Value)> {
         let mut joined = Vec::with_capacity(a.len());
         let mut next = 0;
         for (name, value) in a {
@@ -295,16 +299,6 @@ impl Heap {
                 Some(all.fold(first, |joined, value| self.join(&joined, value)))
             }
         }
-    }
-
-    fn join_entries(&mut self, a: &Entries, b: &Entries) -> Entries {
-        let known = self.join_pairs(&a.known, &b.known);
-        let mut result = Entries { known, other: None };
-        result.other = match (&a.other, &b.other) {
-            (Some(a), Some(b)) => Some(self.join(a, b)),
-            (one, other) => one.clone().or_else(|| other.clone()),
-        };
-        result
     }
 
     /// The value that is one or the other.

@@ -3,6 +3,7 @@
 
 mod choices;
 pub mod device;
+mod entries;
 pub mod flow;
 pub mod formula;
 pub mod graph;
@@ -21,6 +22,7 @@ mod rounds;
 pub mod tensor;
 
 pub use device::{Device, DeviceOrigin};
+pub use entries::{Entries, Key};
 pub use flow::{FlowState, FlowStates};
 pub use formula::{Formula, Nth, Numbers};
 pub use graph::{Graph, Nodes};

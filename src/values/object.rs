@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::tensor::DType;
-use super::{Heap, Note, Notes, Num, Value};
+use super::{Entries, Heap, Note, Notes, Num, Value};
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::ClassId;
 use smallvec::SmallVec;
@@ -139,19 +139,6 @@ impl Items {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
-    Str(Rc<str>),
-    Int(i64),
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Entries {
-    pub known: Vec<(Key, Value)>,
-    /// What a key that is not listed may hold; `None` when the list is complete.
-    pub other: Option<Value>,
-}
-
 impl State {
     pub fn is_scaler(&self) -> bool {
         matches!(self, State::Scaler)
@@ -163,19 +150,6 @@ impl State {
             State::List(items) => items.exact.as_ref().map_or(0, Vec::len),
             State::Dict(entries) => entries.known.len(),
             _ => 0,
-        }
-    }
-}
-
-impl Entries {
-    pub fn get(&self, key: &Key) -> Option<&Value> {
-        self.known.iter().find(|(known, _)| known == key).map(|(_, value)| value)
-    }
-
-    pub fn set(&mut self, key: Key, value: Value) {
-        match self.known.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, slot)) => *slot = value,
-            None => self.known.push((key, value)),
         }
     }
 }

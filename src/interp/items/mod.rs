@@ -447,7 +447,7 @@ impl<'p> Interp<'p> {
                     None => self.length_symbol(object, "len"),
                 };
             }
-            State::Dict(entries) if entries.other.is_none() => return Int::Known(entries.known.len() as i64),
+            State::Dict(entries) if entries.is_complete() => return Int::Known(entries.known.len() as i64),
             State::Class(_) | State::Frame => return Int::Unknown,
             State::Loader(_) => return self.length_of_loader(object),
             _ => {}

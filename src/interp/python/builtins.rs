@@ -179,7 +179,7 @@ fn vars(interp: &mut Interp, call: &Call) -> Option<Value> {
 }
 
 fn unknown_dict(interp: &mut Interp, call: &Call) -> Value {
-    interp.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Unknown) })
+    interp.dict(call.place, Entries::new(Vec::new(), Some(Value::Unknown)))
 }
 
 fn slice(call: &Call) -> Value {

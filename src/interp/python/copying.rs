@@ -125,14 +125,7 @@ impl Copier<'_, '_> {
                     len: items.len.clone(),
                 })
             }
-            State::Dict(entries) => State::Dict(Entries {
-                known: entries
-                    .known
-                    .iter()
-                    .map(|(key, value)| (key.clone(), self.value(value, depth)))
-                    .collect(),
-                other: entries.other.as_ref().map(|other| self.value(other, depth)),
-            }),
+            State::Dict(entries) => State::Dict(entries.map(|value| self.value(value, depth))),
             State::Module(module) => {
                 let parts = module.parts.iter().map(|part| self.object(*part, depth)).collect();
                 State::Module(ModuleState { parts, ..module.clone() })

@@ -34,7 +34,7 @@ fn value_of(key: &Key) -> Value {
 fn entries_of(interp: &Interp, id: ObjId) -> Entries {
     match &interp.heap.get(id).state {
         State::Dict(entries) => entries.clone(),
-        _ => Entries { known: Vec::new(), other: Some(Value::Unknown) },
+        _ => Entries::new(Vec::new(), Some(Value::Unknown)),
     }
 }
 
@@ -109,7 +109,7 @@ fn write_through(interp: &mut Interp, id: ObjId) {
 pub(super) fn has(entries: &Entries, key: &Value) -> Option<bool> {
     let key = key_of(key)?;
     match entries.get(&key) {
-        Some(_) => Some(true),
+        Some(_) => (!entries.may_lack(&key)).then_some(true),
         None if entries.other.is_none() => Some(false),
         None => None,
     }
@@ -148,7 +148,7 @@ fn pairs(interp: &mut Interp, id: ObjId) -> Items {
 
 pub(super) fn length(interp: &mut Interp, id: ObjId, place: Place) -> Value {
     let entries = entries_of(interp, id);
-    if entries.other.is_none() {
+    if entries.is_complete() {
         return Value::int(entries.known.len() as i64);
     }
     let name = interp.words(place).to_owned();
@@ -201,10 +201,14 @@ fn access(interp: &mut Interp, id: ObjId, name: &str, call: &Call) -> Option<Val
         "get" => Some(get(interp, id, call)),
         "setdefault" => {
             let key = call.positional.first()?.value.clone();
-            if let Some(value) = find(interp, id, &key) {
-                return Some(value);
-            }
-            let value = call.arg(1, "default").cloned().unwrap_or(Value::None);
+            let found = find(interp, id, &key);
+            let may_lack = key_of(&key).is_some_and(|key| entries_of(interp, id).may_lack(&key));
+            let default = call.arg(1, "default").cloned().unwrap_or(Value::None);
+            let value = match found {
+                Some(value) if !may_lack => return Some(value),
+                Some(value) => interp.heap.join(&value, &default),
+                None => default,
+            };
             store(interp, id, &key, value.clone());
             Some(value)
         }
@@ -256,12 +260,15 @@ fn get(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
 
 fn pop(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
     let Some(key) = call.arg(0, "key").cloned() else { return Value::Unknown };
-    let found = find(interp, id, &key);
+    let found = match call.arg(1, "default") {
+        Some(_) => get(interp, id, call),
+        None => find(interp, id, &key).unwrap_or_default(),
+    };
     match key_of(&key) {
         Some(key) => write(interp, id, |entries| entries.known.retain(|(known, _)| *known != key)),
         None => forget(interp, id),
     }
-    found.or_else(|| call.arg(1, "default").cloned()).unwrap_or_default()
+    found
 }
 
 /// Any of the entries may be gone.
@@ -271,7 +278,7 @@ fn forget(interp: &mut Interp, id: ObjId) {
         return;
     }
     let any = any_value(interp, &entries);
-    write(interp, id, |entries| *entries = Entries { known: Vec::new(), other: Some(any) });
+    write(interp, id, |entries| *entries = Entries::new(Vec::new(), Some(any)));
 }
 
 /// `update(other, **more)`
@@ -298,9 +305,7 @@ fn update(interp: &mut Interp, id: ObjId, call: &Call) {
 fn insert_all(interp: &mut Interp, id: ObjId, more: Entries) {
     let mut merged = entries_of(interp, id);
     interp.burn_over(more.known.len().saturating_mul(merged.known.len() + more.known.len()));
-    for (key, value) in more.known {
-        merged.set(key, value);
-    }
+    interp.heap.set_all(&mut merged, &more);
     if let Some(other) = more.other {
         // What is not known may stand over any of the known ones. A state that is put back holds what can be saved:
         // in the place of an object's optimizer, its layers or its loader it has nothing.
@@ -321,7 +326,7 @@ fn insert_all(interp: &mut Interp, id: ObjId, more: Entries) {
 
 /// The entries of what `dict(…)` and `update(…)` take: another dict, or pairs.
 fn entries_from(interp: &mut Interp, value: &Value, place: Place) -> Entries {
-    let unknown = || Entries { known: Vec::new(), other: Some(Value::Unknown) };
+    let unknown = || Entries::new(Vec::new(), Some(Value::Unknown));
     if let Some(id) = value.as_obj() {
         match &interp.heap.get(id).state {
             State::Dict(entries) => return entries.clone(),
@@ -335,7 +340,7 @@ fn entries_from(interp: &mut Interp, value: &Value, place: Place) -> Entries {
             Value::Tuple(pair) if pair.len() == 2 => pair[1].clone(),
             _ => Value::Unknown,
         };
-        return Entries { known: Vec::new(), other: Some(other) };
+        return Entries::new(Vec::new(), Some(other));
     };
     let mut entries = Entries::default();
     for pair in exact {
@@ -379,7 +384,7 @@ pub(super) fn default_dict(interp: &mut Interp, call: &Call) -> Value {
 /// `Counter(items)`: numbers under unknown keys.
 pub(super) fn counter(interp: &mut Interp, call: &Call) -> Value {
     let other = Some(Value::Int(Num::default()));
-    interp.dict(call.place, Entries { known: Vec::new(), other })
+    interp.dict(call.place, Entries::new(Vec::new(), other))
 }
 
 pub(super) fn from_keys(interp: &mut Interp, call: &Call) -> Value {
@@ -415,7 +420,7 @@ pub(super) fn of_attrs(interp: &mut Interp, id: ObjId, place: Place) -> Value {
     let attrs = interp.heap.get(id).attrs.iter();
     let shown = attrs.filter(|(name, _)| !name.starts_with('$'));
     let known = shown.map(|(name, value)| (Key::Str(Rc::from(name.as_str())), value.clone())).collect();
-    let dict = interp.dict(place, Entries { known, other: None });
+    let dict = interp.dict(place, Entries::new(known, None));
     if let Some(dict) = dict.as_obj() {
         interp.heap.get_mut(dict).set_attr(ustr(VARS_OF), Value::Obj(id));
     }

@@ -219,7 +219,7 @@ impl Interp<'_> {
 }
 
 fn strings_dict(interp: &mut Interp, call: &Call) -> Value {
-    interp.dict(call.place, Entries { known: Vec::new(), other: Some(Value::Str(None)) })
+    interp.dict(call.place, Entries::new(Vec::new(), Some(Value::Str(None))))
 }
 
 /// Random numbers: of the kind that the function gives.

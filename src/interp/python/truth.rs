@@ -16,7 +16,7 @@ impl Interp<'_> {
             Value::Tuple(items) => Some(!items.is_empty()),
             Value::Obj(object) => match &self.heap.get(*object).state {
                 State::List(items) => items.exact.as_ref().map(|items| !items.is_empty()),
-                State::Dict(entries) if entries.other.is_none() => Some(!entries.known.is_empty()),
+                State::Dict(entries) if entries.is_complete() => Some(!entries.known.is_empty()),
                 State::Dict(_) => None,
                 _ => Some(true),
             },

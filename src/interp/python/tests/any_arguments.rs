@@ -7,7 +7,7 @@ fn values(interp: &mut Interp) -> Vec<Value> {
     let list = interp.list(at(500), vec![Value::int(i64::MAX), Value::str("é{"), Value::Unknown]);
     let open = interp.list_of(at(510), Value::Unknown);
     let known = vec![(Key::Int(i64::MIN), Value::None)];
-    let dict = interp.dict(at(520), Entries { known, other: Some(Value::Float(Some(f64::NAN))) });
+    let dict = interp.dict(at(520), Entries::new(known, Some(Value::Float(Some(f64::NAN)))));
     vec![
         Value::Unknown,
         Value::None,
