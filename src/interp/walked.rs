@@ -4,7 +4,7 @@
 use super::Interp;
 use super::roles::Backward;
 use crate::apis::Role;
-use crate::names::{Act, Origin, Subject};
+use crate::names::{Act, Module, Origin, Subject};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Arg, ArgKind, BinaryOp, ExprId, ExprKind, FnId, Tree};
 use crate::values::{Entries, Graph, Key, Scaled, Source, Tensor, Value};
@@ -27,6 +27,8 @@ pub(super) fn shows_graph(interp: &mut Interp, call: ExprId, receiver: &Value, m
 
 /// So many backward passes behind a value are looked at: what comes later starts from others.
 const NEXT_PASSES: usize = 8;
+/// So many names of one loss are followed back from its backward pass.
+const LONGEST_CHAIN: usize = 4;
 
 /// A tensor of which nobody knows whether it has a graph, or whether it is one, and that is bound to a name from which
 /// the next backward pass of the same iteration starts: it has one, before that pass as well.
@@ -66,18 +68,18 @@ fn is_walked_next(interp: &mut Interp, target: ExprId, is_tensor: bool) -> bool 
     let ExprKind::Name(name) = tree.expr(target).kind else { return false };
     let function = interp.frames.last().and_then(|frame| frame.function);
     let bound = tree.expr(target).span;
-    let is_named = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Name(known) if known == name);
     let is_later =
         |pass: &&Backward| pass.act.function == function && tree.expr(pass.act.call).span.start > bound.end;
+    let module = interp.module(file);
     let starts_here = |pass: &&Backward| {
         let walked = loss_of(tree, &pass.act);
-        walked.receiver.is_some_and(|loss| is_named(rescaled(tree, loss)))
-            || is_tensor && walked.values.into_iter().any(is_named)
+        let leads_here = |expr: ExprId| rescaled_names(module, function, expr).any(|known| known == name);
+        walked.receiver.is_some_and(leads_here)
+            || is_tensor && walked.values.into_iter().any(|expr| named(tree, expr) == Some(name))
     };
     let later = losses.backwards.iter().filter(is_later);
     let Some(pass) = later.take(NEXT_PASSES).find(starts_here) else { return false };
     let walked = tree.expr(pass.act.call).span;
-    let module = interp.module(file);
     let relations = module.relations();
     let subject = Subject::Local(module.names.owner(tree, function, name), name);
     // The first of these is what is bound here; what another binds takes its place.
@@ -99,6 +101,21 @@ fn rescaled(tree: &Tree, loss: ExprId) -> ExprId {
         ExprKind::Unary { operand, .. } => rescaled(tree, operand),
         _ => loss,
     }
+}
+
+/// The names that a loss has before numbers divide or multiply it: `scaled = loss / steps; scaled.backward()`.
+fn rescaled_names(module: &Module, function: Option<FnId>, loss: ExprId) -> impl Iterator<Item = Ustr> {
+    let (tree, relations) = (&module.tree, module.relations());
+    let first = named(tree, rescaled(tree, loss));
+    let before = move |name: &Ustr| {
+        let subject = Subject::Local(module.names.owner(tree, function, *name), *name);
+        named(tree, rescaled(tree, relations.sole_binding(subject)?))
+    };
+    std::iter::successors(first, before).take(LONGEST_CHAIN)
+}
+
+fn named(tree: &Tree, expr: ExprId) -> Option<Ustr> {
+    if let ExprKind::Name(name) = tree.expr(expr).kind { Some(name) } else { None }
 }
 
 /// What a call gave that nobody sees into, where a backward pass starts from an entry of it:

@@ -142,6 +142,14 @@ impl Relations {
         self.bound.get(&subject).into_iter().flatten().map(|bound| (bound.value, bound.function))
     }
 
+    /// What a subject is bound to where one assignment alone binds it, to all that is written there.
+    pub fn sole_binding(&self, subject: Subject) -> Option<ExprId> {
+        match self.bound.get(&subject)?.as_slice() {
+            [bound] if bound.item.is_none() => Some(bound.value),
+            _ => None,
+        }
+    }
+
     /// The attributes of `self` that a variable of a function is assigned to, and where: as it is, or as what a
     /// method gives that `keeps` it.
     pub fn keepers<'r>(
