@@ -1,14 +1,15 @@
 //! Comparisons of what a model gave with what it should have given, and choices of the likeliest: they tell an evaluation.
 
 use crate::apis::Transfer;
-use crate::interp::{ApiResult, AppliedLayer, Checker, Interp, TensorCompare};
+use crate::interp::{ApiResult, AppliedLayer, Checker, Interp, TensorCompare, Unpacked};
 use crate::report::Confidence;
-use crate::values::{Source, Value};
+use crate::values::{Relation, Source, Value};
 
 pub(super) static CHECKER: Checker = Checker {
     on_tensor_compare: Some(compared),
     on_layer_applied: Some(judged),
     on_api_result: Some(decided),
+    on_unpack: Some(told_apart),
     ..Checker::SILENT
 };
 
@@ -22,6 +23,16 @@ fn decided(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let call = result.call;
     if call.api.transfer() == Some(Transfer::Argmax) && is_by_model(&call.nth(0)) {
         cx.observe(call.place, Decided, Confidence::High);
+    }
+}
+
+/// `_, predicted = torch.max(scores, 1)`: where the largest is gets a name.
+fn told_apart(cx: &mut Interp<'_>, unpacked: &Unpacked<'_>) {
+    let [_, Value::Tensor(positions)] = unpacked.values else { return };
+    let Some(Relation::PlaceOfLargest(scores)) = positions.relation.as_deref() else { return };
+    let is_named = !cx.words(unpacked.place).trim_end_matches([')', ']']).ends_with(", _");
+    if is_named && is_by_model(&Value::Tensor(scores.clone())) {
+        cx.observe(unpacked.place, Decided, Confidence::High);
     }
 }
 
