@@ -1,6 +1,7 @@
 //! Results and operands that the backward pass computes with, changed in place before it comes.
 
 use super::leaf_modified_in_place::changes_numbers;
+use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{
@@ -8,7 +9,8 @@ use crate::interp::{
 };
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
-use crate::values::{Tensor, Value};
+use crate::trace::At;
+use crate::values::{Graph, Mode, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -68,7 +70,7 @@ fn computing(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         if call.api.saves_input {
             saving(cx, call);
         }
-        changing(cx, call);
+        changing(cx, call, Mode::Train);
     }
 }
 
@@ -77,7 +79,8 @@ fn applied(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
     if applied.call.api.saves_input && cx.learns(applied.layer) == Some(true) && cx.autocast().is_none() {
         saving(cx, applied.call);
     }
-    changing(cx, applied.call);
+    let mode = cx.heap.get(applied.layer).module().map_or(Mode::Unknown, |module| module.mode);
+    changing(cx, applied.call, mode);
 }
 
 fn saving(cx: &mut Interp<'_>, call: &Invocation<'_>) {
@@ -97,22 +100,41 @@ fn saving(cx: &mut Interp<'_>, call: &Invocation<'_>) {
 }
 
 /// `F.relu(x, inplace=True)`, and a layer that was made so.
-fn changing(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+fn changing(cx: &mut Interp<'_>, call: &Invocation<'_>, mode: Mode) {
     let has_flag = call.api.params.iter().any(|param| param.name == INPLACE);
     if has_flag
         && cx.truth(&call.get(&Ustr::from(INPLACE))) == Some(true)
+        && !drops_nothing(cx, call, mode)
         && let Some(operand) = call.nth_tensor(0)
+        && !overwritten(cx, &operand, call.place)
     {
-        overwritten(cx, &operand, call.place);
+        overwritten_without_name(cx, &operand, call.place);
     }
+}
+
+/// Dropout that is switched off gives what it is given.
+fn drops_nothing(cx: &Interp<'_>, call: &Invocation<'_>, mode: Mode) -> bool {
+    let Some(drop) = call.api.effects.iter().find(|effect| effect.verb == Verb::Drop) else { return false };
+    let is_off =
+        |at: usize| drop.args.get(at).is_some_and(|arg| cx.truth(&call.value_of(arg)) == Some(false));
+    mode == Mode::Eval || is_off(0) || is_off(1)
 }
 
 /// A saved tensor is changed in place.
 struct Overwritten {
     what: What,
-    id: u32,
     by: Ustr,
     saved: Place,
+    way: Way,
+}
+
+/// How a backward pass may come through a saved tensor.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Through what a name leads to.
+    Named(u32),
+    /// Through the last layer that a result without a name was computed by.
+    Layer(u32),
 }
 
 /// `y = torch.exp(x)`: from here on this very tensor is what the backward pass needs.
@@ -187,18 +209,52 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     }
 }
 
-fn overwritten(cx: &mut Interp<'_>, tensor: &Tensor, place: Place) {
+/// Whether a name leads to the tensor, as one that is saved.
+fn overwritten(cx: &mut Interp<'_>, tensor: &Tensor, place: Place) -> bool {
     let this = |saved: &&SavedTensor| std::ptr::eq(&*saved.tensor, tensor);
     let saved = cx.remember(|all: &mut Saved| all.0.iter().rev().find(this).cloned());
-    if let Some(saved) = saved.filter(|_| cx.ambient.grad == Some(true)) {
-        let seen = Overwritten { what: saved.what, id: saved.id, by: saved.by, saved: saved.place };
-        cx.observe(place, seen, tensor.confidence);
+    let Some(saved) = saved.filter(|_| cx.ambient.grad == Some(true)) else { return false };
+    let way = Way::Named(saved.id);
+    let seen = Overwritten { what: saved.what, by: saved.by, saved: saved.place, way };
+    cx.observe(place, seen, tensor.confidence);
+    true
+}
+
+/// `self.drop(self.relu(x))`, `nn.Sequential(nn.ReLU(), nn.Dropout(inplace=True))`: what one layer saves is handed to the
+/// next.
+fn overwritten_without_name(cx: &mut Interp<'_>, tensor: &Tensor, place: Place) {
+    let Graph::Live(nodes) = &tensor.graph else { return };
+    let (Some(by), Some(saved), Some(last)) = (tensor.what, tensor.made, nodes.parts.iter().last()) else {
+        return;
+    };
+    if !tensor.graph.is_live() || tensor.is_array || tensor.is_leaf || cx.ambient.grad != Some(true) {
+        return;
+    }
+    if let Some(api) = cx.apis.get(by).filter(|api| api.saves_result) {
+        let (by, way) = (api.name, Way::Layer(last.id));
+        cx.observe(place, Overwritten { what: What::Result, by, saved, way }, tensor.confidence);
     }
 }
 
+fn is_needed(script: &Script, at: &At, seen: &Overwritten) -> bool {
+    match seen.way {
+        Way::Named(id) => script.rehearsal.backpropagated.contains(&id),
+        Way::Layer(part) => {
+            let part = script.rehearsal.parts.get(part as usize);
+            part.is_some_and(|part| !part.walks.is_empty()) && is_handed_on(script, at.place, seen.saved)
+        }
+    }
+}
+
+/// Whether a call is given the very tensor that another one made, and no copy of it: as its argument, or in a stack.
+fn is_handed_on(script: &Script, call: Place, made: Place) -> bool {
+    let draft = script.draft(call.file);
+    let given = || draft.call_at(call.span)?.args.first().map(|given| draft.expr(given.value).span);
+    made == call || made.file == call.file && given() == Some(made.span)
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    let is_needed = |seen: &Overwritten| script.rehearsal.backpropagated.contains(&seen.id);
-    for (at, seen) in script.observed_once_where::<Overwritten, _>(|_, seen| is_needed(seen)) {
+    for (at, seen) in script.observed_once_where::<Overwritten, _>(|at, seen| is_needed(script, at, seen)) {
         let by = seen.by.rsplit('.').next().unwrap_or_default();
         let part = if seen.what == What::Input { "input" } else { "result" };
         let message = format!("`backward()` raises an error: it needs the {part} of `{by}` as it was");
