@@ -57,7 +57,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The arguments of a call of one of Python's own functions.
-    fn args_of_builtin(&self, name: &str, call: ExprId) -> Option<&'p [Arg]> {
+    pub(super) fn args_of_builtin(&self, name: &str, call: ExprId) -> Option<&'p [Arg]> {
         let tree = self.here();
         let ExprKind::Call { callee, args } = &tree.expr(call).kind else { return None };
         matches!(tree.expr(*callee).kind, ExprKind::Name(said) if said == name).then_some(&**args)
