@@ -1,6 +1,6 @@
 //! Clipping of gradients that are still multiplied by the scale of a scaler.
 
-use super::scaled_gradients::{ask_scaling, reads_scale};
+use super::scaled_gradients::{Gradients, ask_scaling, reads_scale};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::Kind;
 use crate::facts::{Findings, Repair, Script};
@@ -54,7 +54,7 @@ fn scaled_clippings(script: &Script) -> Vec<ScaledClipping> {
         // A script that reads the scale may account for it.
         if !matches!(clip.kind, Kind::Clip(_))
             || run.split(index).0.any(reads_scale)
-            || !run.is_multiplied(index, unscales)
+            || !run.is_multiplied(index, &[Gradients::Plain, Gradients::Clean], unscales)
         {
             return None;
         }

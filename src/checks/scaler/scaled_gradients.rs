@@ -159,13 +159,17 @@ impl ScalingRun {
     }
 
     /// Whether gradients are multiplied at a moment: on every path, or, where nothing of the script ever does
-    /// what would undo it, on one of them.
-    pub(crate) fn is_multiplied(&self, index: usize, undoes: impl Fn(&Kind) -> bool) -> bool {
+    /// what would undo it, on one of them, and one of these on the others.
+    pub(crate) fn is_multiplied(
+        &self,
+        index: usize,
+        others: &[Gradients],
+        undoes: impl Fn(&Kind) -> bool,
+    ) -> bool {
         let gradients = self.moments[index].before.gradients;
-        let [scaled, stale, held] = MULTIPLIED;
         gradients.must_be(&MULTIPLIED)
             || (gradients.may_be(&MULTIPLIED)
-                && gradients.must_be(&[scaled, stale, held, Gradients::Plain])
+                && gradients.must_be(&[&MULTIPLIED, others].concat())
                 && !self.events().any(|event| undoes(&event.kind)))
     }
 

@@ -1,6 +1,6 @@
 //! Gradients that are applied while they are still multiplied by the scale of a scaler.
 
-use super::scaled_gradients::ask_scaling;
+use super::scaled_gradients::{Gradients, ask_scaling};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::timeline::{Kind, Whose};
@@ -48,7 +48,8 @@ fn bypassed_scalers(script: &Script) -> Vec<BypassedScaler> {
         let through = |kind: &Kind| {
             matches!(kind, Kind::Step { whose: Whose::Own, scaler: Some(_) } | Kind::Unscale(_))
         };
-        if step.kind != (Kind::Step { whose: Whose::Own, scaler: None }) || !run.is_multiplied(index, through)
+        if step.kind != (Kind::Step { whose: Whose::Own, scaler: None })
+            || !run.is_multiplied(index, &[Gradients::Plain], through)
         {
             return None;
         }
