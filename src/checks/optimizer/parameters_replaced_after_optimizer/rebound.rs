@@ -97,16 +97,14 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     cx.observe_for_good(place, Rebound { written, gathered, is_kept }, Confidence::High);
 }
 
-/// Whether a variable is a parameter of the function that runs, which was called with the tensor: the caller's name
-/// stands for it as before.
+/// Whether a variable is one of another function than that which gave the tensor to its optimizer: it is gone when that
+/// returns, and the tensor is there as before.
 fn is_of_callee(cx: &Interp<'_>, target: ExprId, gathered: Place) -> bool {
-    let tree = cx.tree(cx.file());
-    let ExprKind::Name(name) = tree.expr(target).kind else { return false };
-    let Some(function) = cx.running().next_back().and_then(|frame| frame.function) else { return false };
-    let function = tree.function(function);
-    let is_parameter = function.params.iter().any(|param| param.name == name);
-    let is_here = gathered.file == cx.file() && function.span.contains(gathered.span);
-    is_parameter && !is_here
+    let module = cx.module(cx.file());
+    let ExprKind::Name(name) = module.tree.expr(target).kind else { return false };
+    let running = cx.running().next_back().and_then(|frame| frame.function);
+    let Some(owner) = module.names.owner(&module.tree, running, name) else { return false };
+    gathered.file != cx.file() || !module.tree.function(owner).span.contains(gathered.span)
 }
 
 /// Whether an expression mentions a variable or an attribute.
