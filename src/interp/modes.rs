@@ -1,6 +1,7 @@
 //! Training and evaluation mode: what sets it, and which layers it matters to. Knows no layer by name:
 //! the tables say whose output depends on its mode.
 
+use super::lineage::Base;
 use super::{Interp, Invocation};
 use crate::apis::{Api, ModeDependence, Role, Transfer, Verb};
 use crate::report::{Confidence, Place};
@@ -8,7 +9,10 @@ use crate::syntax::{ExprKind, StmtId, StmtKind};
 use crate::trace::Effect;
 use crate::values::*;
 use std::rc::Rc;
-use ustr::Ustr;
+use ustr::{Ustr, ustr};
+
+/// The method that puts a module into evaluation mode.
+const PUTS_INTO_EVAL: &str = "eval";
 
 impl<'p> Interp<'p> {
     /// Without a flag a module is put into training; with one, the flag says.
@@ -132,9 +136,24 @@ impl<'p> Interp<'p> {
         let trains = |part: &ObjId| {
             let module = self.heap.get(*part).module();
             module.is_some_and(|module| module.is_mode_dependent() && module.mode == Mode::Train)
+                && self.may_have_mode(*part)
         };
         let part = self.descendants(object).iter().find(trains)?;
         let name = self.class_name(part);
         Some(Rc::from(name.rsplit('.').next().unwrap_or(&name)))
+    }
+
+    /// Whether a module may be put into evaluation mode. Where a framework has no method for that, each call says
+    /// whether it is one of training.
+    fn may_have_mode(&self, module: ObjId) -> bool {
+        let lineage = self.lineage(self.heap.get(module).class);
+        let sets_none = |base: &Base| match base {
+            Base::Api(name) => {
+                self.apis.class(*name).is_some() && self.apis.method(*name, ustr(PUTS_INTO_EVAL)).is_none()
+            }
+            Base::Project(_) => true,
+            Base::Unknown => false,
+        };
+        !lineage.iter().any(|base| matches!(base, Base::Api(_))) || !lineage.iter().all(sets_none)
     }
 }
