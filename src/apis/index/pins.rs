@@ -25,8 +25,8 @@ pub struct Pins {
     wanted: FxHashMap<&'static str, Vec<Pin>>,
     /// What that comes to of each package, once it was asked for: all scripts of a folder ask the same.
     chosen: Remembered,
-    /// One of the packages is named, if only to say that any release will do.
-    names_some: bool,
+    /// Packages that are named, if only to say that any release will do.
+    named: Vec<&'static str>,
     /// The folder that speaks for the project, where one does.
     pub root: Option<String>,
 }
@@ -93,6 +93,9 @@ const TOGETHER: [&[&str]; 3] = [
     &["tensorflow", "keras", "numpy"],
     &["jax", "flax", "optax", "haiku"],
 ];
+
+/// Is used with any of the frameworks, and says nothing of which release of them is meant.
+const ARRAYS: &str = "numpy";
 
 /// Distributions under whose names the packages of the index come.
 const DISTRIBUTIONS: [(&str, &str); 24] = [
@@ -182,15 +185,32 @@ impl Pins {
         let others: Vec<_> = others.map(|(name, pins)| (*name, pins.clone())).collect();
         own.wanted.extend(others);
         own.chosen = Remembered::default();
-        own.names_some |= self.names_some;
+        own.named.extend(&self.named);
         own.root = own.root.or_else(|| self.root.clone());
         own
+    }
+
+    /// What is said further out of packages that nothing here is about.
+    pub fn besides(&self, closer: &Pins) -> Pins {
+        let mut besides = self.clone();
+        besides.wanted.retain(|package, _| !closer.is_about(package));
+        besides.named.retain(|package| !closer.is_about(package));
+        besides
+    }
+
+    /// Whether a package is named, or a framework that its releases belong to.
+    fn is_about(&self, package: &str) -> bool {
+        let group = TOGETHER.iter().find(|group| group.contains(&package));
+        let is_related = |named: &str| named != ARRAYS && group.is_some_and(|group| group.contains(&named));
+        self.named.iter().any(|named| *named == package || is_related(named))
     }
 
     /// What is wanted of a distribution, as conda (`=1.8`) or pip (`==1.8`) says it.
     pub fn pin(&mut self, name: &str, wanted: &str, origin: Origin) {
         let Some(package) = Pins::package(name) else { return };
-        self.names_some |= !origin.is_weak && package != PYTHON;
+        if !origin.is_weak && package != PYTHON {
+            self.named.push(package);
+        }
         let wanted = wanted.trim_matches(['(', ')', '"', '\'', ' ']);
         let is_bare = wanted.starts_with(|c: char| c.is_ascii_digit());
         let is_conda = wanted.starts_with('=') && !wanted.starts_with("==");
@@ -238,7 +258,7 @@ impl Pins {
     }
 
     pub fn is_silent(&self) -> bool {
-        !self.names_some
+        self.named.is_empty()
     }
 
     /// All places that ask for releases of a package, the reliable ones first.
@@ -395,6 +415,19 @@ mod tests {
         assert_ne!(first, last);
         let at = |name: &str| index.releases.read.iter().position(|one| *one == name);
         assert_eq!(at(&first).map(|at| at + 1), at(&last));
+    }
+
+    #[test]
+    fn a_folder_says_nothing_of_what_it_does_not_name() {
+        let mut outer = Pins::default();
+        outer.requirement("torch==0.3.1", here());
+        let besides = |line: &str| {
+            let mut closer = Pins::default();
+            closer.requirement(line, here());
+            outer.besides(&closer).over(closer).all("torch").len()
+        };
+        assert_eq!(["numpy==1.13.1", "tqdm"].map(besides), [1, 1]);
+        assert_eq!(["torch", "torchvision==0.9"].map(besides), [0, 0]);
     }
 
     #[test]

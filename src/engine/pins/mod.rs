@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ROOTS: [&str; 3] = [".git", "pyproject.toml", "setup.py"];
 /// A project's root lies at most so many folders above a script.
 const ABOVE: usize = 6;
+/// A part that lists packages of its own lies at most so many folders below what speaks for the whole project.
+const PARTS: usize = 2;
 /// Folders whose files speak for the folder that they are in.
 const WITHIN: [&str; 5] = ["requirements", "docker", ".github/workflows", ".circleci", "conda"];
 /// A page is longer than this for other reasons than what it needs to run.
@@ -104,24 +106,29 @@ impl Pinned {
         folder.ancestors().take(ABOVE).find(says).map(Path::to_path_buf)
     }
 
-    /// What the closest folder says that says anything, and above it what is only told.
+    /// What the closest folder says that says anything, and above it what is only told, and what the project says of
+    /// packages that this folder has no word about.
     fn closest(&self, folder: &Path) -> Arc<Pins> {
-        let mut told: Option<Arc<Pins>> = None;
-        let mut root = None;
-        for folder in folder.ancestors().take(ABOVE) {
-            let Own { pins, is_root } = self.own(folder);
-            let is_silent = pins.is_silent();
-            told = Some(match told {
-                Some(closer) => Arc::new(pins.over((*closer).clone())),
-                None => pins,
-            });
-            if !is_silent || is_root {
-                root = Some(folder.display().to_string());
+        let mut pins = Pins::default();
+        let mut above = folder.ancestors().take(ABOVE);
+        for folder in above.by_ref() {
+            let Own { pins: own, is_root } = self.own(folder);
+            pins = own.over(pins);
+            if !own.is_silent() || is_root {
+                pins.root = Some(folder.display().to_string());
+                if is_root {
+                    return Arc::new(pins);
+                }
                 break;
             }
         }
-        let mut pins = Arc::unwrap_or_clone(told.unwrap_or_default());
-        pins.root = root;
+        for folder in above.take(PARTS) {
+            let Own { pins: own, is_root } = self.own(folder);
+            pins = own.besides(&pins).over(pins);
+            if is_root {
+                break;
+            }
+        }
         Arc::new(pins)
     }
 
