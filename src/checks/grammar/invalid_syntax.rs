@@ -16,12 +16,22 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Names up to Python 3.6, and keywords since.
+const LATE_KEYWORDS: [&str; 2] = ["async", "await"];
+const KEYWORDS_SINCE: (u64, u64) = (3, 7);
+/// A package whose releases before this one exist for no later Python.
+const FOR_LATER_PYTHONS: (&str, (u64, u64)) = ("torch", (0, 4));
+
 fn check(script: &Script, findings: &mut Findings) {
     let module = script.project.module(script.file);
     let text = &module.source.text;
     let faults = faults(text, &module.tree, &module.source.cells());
     let shown = if faults.is_python2 { 1 } else { faults.found.len() };
+    let has_late_names = runs_without_late_keywords(script);
     for fault in &faults.found[..shown] {
+        if has_late_names && fault.kind == FaultKind::Keyword && is_late_keyword(&text[fault.span.range()]) {
+            continue;
+        }
         let place = Place::new(script.file, fault.span);
         let at = walked(None, place, &[], &[], Confidence::High);
         let words = Words::of(fault, text);
@@ -35,6 +45,16 @@ fn check(script: &Script, findings: &mut Findings) {
         }
         findings.push(finding, &at);
     }
+}
+
+/// Whether the project asks for a Python in which these words are no keywords, or for what runs with no later one.
+fn runs_without_late_keywords(script: &Script) -> bool {
+    let (package, since) = FOR_LATER_PYTHONS;
+    !script.pins.allow_since("python", KEYWORDS_SINCE) || !script.pins.allow_since(package, since)
+}
+
+fn is_late_keyword(word: &str) -> bool {
+    LATE_KEYWORDS.contains(&word)
 }
 
 /// A fault, as it is said.
@@ -144,9 +164,9 @@ fn found(fault: &Fault, text: &str) -> String {
 }
 
 fn rename(word: &str) -> String {
-    match word {
-        "async" | "await" => format!("`{word}` is a keyword since Python 3.7: use the name that replaced it"),
-        _ => "choose another name".to_owned(),
+    match is_late_keyword(word) {
+        true => format!("`{word}` is a keyword since Python 3.7: use the name that replaced it"),
+        false => "choose another name".to_owned(),
     }
 }
 
