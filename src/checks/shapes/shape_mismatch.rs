@@ -23,12 +23,21 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Before this release a sum over everything had one dimension, as had all other tensors of one number.
+const SCALARS: (&str, (u64, u64)) = ("torch", (0, 4));
+
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     let mut guarded = Guarded::default();
     for (at, misfit) in script.observed::<Misfit>() {
         let asked = || misfit.undecided && is_asked_about(script, at.place);
-        if misfit.excused.get() || guarded.holds(script, at.place) || asked() || !seen.insert(at.place) {
+        let without_scalars = || is_of_scalar(misfit) && !script.pins.allow_since(SCALARS.0, SCALARS.1);
+        if misfit.excused.get()
+            || without_scalars()
+            || guarded.holds(script, at.place)
+            || asked()
+            || !seen.insert(at.place)
+        {
             continue;
         }
         let words = Words { script, misfit };
@@ -39,6 +48,15 @@ fn check(script: &Script, out: &mut Findings) {
         }
         let fix = words.fix();
         out.push(finding.fix(fix).note("this raises an error").help(words.help()), at);
+    }
+}
+
+/// Whether a misfit is that something has no dimensions.
+fn is_of_scalar(misfit: &Misfit) -> bool {
+    match misfit.fault {
+        Fault::Indices { rank, .. } | Fault::Axis { rank, .. } | Fault::Axes { rank, .. } => rank == 0,
+        Fault::Rank { gets, .. } => gets == 0,
+        _ => false,
     }
 }
 
