@@ -135,7 +135,7 @@ impl<'p> Interp<'p> {
         }
         if let Value::Unknown = receiver {
             super::heads::told_part(self, base, name, call);
-            return self.method_of_unknown(name, call);
+            return self.method_of_unknown(base, name, call);
         }
         if let Some(model) = self.moved_model(receiver, name, call.place) {
             return self.result_of_method(&model, name, call, base);

@@ -3,7 +3,9 @@
 
 use super::{Call, Interp, UnknownMethod};
 use crate::apis::{Role, Verb};
+use crate::names::subject_of;
 use crate::report::Confidence;
+use crate::syntax::ExprId;
 use crate::trace::{Does, Effect};
 use crate::values::*;
 use ustr::Ustr;
@@ -151,7 +153,7 @@ impl Object {
 
 impl Interp<'_> {
     /// A method of something unknown: a name that only tensors have says that it is one.
-    pub(super) fn method_of_unknown(&mut self, name: Ustr, call: &Call) -> Value {
+    pub(super) fn method_of_unknown(&mut self, base: ExprId, name: Ustr, call: &Call) -> Value {
         if self.apis.is_tensor_method(name)
             && let Some(api) = self.apis.method_of(Role::Tensor, name)
         {
@@ -160,8 +162,9 @@ impl Interp<'_> {
         }
         self.mode_by_unknown(&Value::Unknown, name, call.place);
         self.on_unknown_method(&UnknownMethod { name, place: call.place });
-        // An environment that steps is told an action, a moving average the parameters: an optimizer has them.
-        let acts = call.values().any(|value| self.may_be_action(value));
+        // An environment that steps is told an action, a moving average the parameters: an optimizer has them. What
+        // clears gradients is none, though its step is told something.
+        let acts = call.values().any(|value| self.may_be_action(value)) && !self.clears_somewhere(base);
         let averages = is_average(&name, &call.values().cloned().collect::<Vec<_>>());
         if !acts && !averages && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
             self.event(call.place, Effect::UnseenStep, Confidence::High);
@@ -176,6 +179,15 @@ impl Interp<'_> {
         }
         self.havoc_by(Some(name), call);
         self.made_of_tree(call).unwrap_or_default()
+    }
+
+    /// Whether something is told to clear gradients anywhere in the file.
+    fn clears_somewhere(&self, receiver: ExprId) -> bool {
+        let module = self.module(self.file());
+        let function = self.frames.last().and_then(|frame| frame.function);
+        let Some(subject) = subject_of(&module.tree, &module.names, receiver, function) else { return false };
+        let clears = |method: Ustr| self.apis.method_does(Role::Optimizer, method, Verb::Clear);
+        module.relations().acts_of(subject).any(|act| act.method.is_some_and(clears))
     }
 
     /// Whether an environment may be told this: a closure, a model or an optimizer is no action.
