@@ -191,6 +191,25 @@ pub(super) fn is_gone_back_through(interp: &mut Interp, call: Place) -> bool {
     losses.backwards.iter().any(|backward| backward.origins.iter().any(is_it))
 }
 
+/// `loss.data`, where a backward pass of the function starts from the loss and is given no gradient: it is one number,
+/// whatever its shape is.
+pub(super) fn is_data_of_loss(interp: &mut Interp, base: ExprId, value: &Value) -> bool {
+    let Value::Tensor(tensor) = value else { return false };
+    if tensor.is_array || tensor.rank().is_some() || tensor.graph.is_live() {
+        return false;
+    }
+    let file = interp.file();
+    let losses = interp.losses(file);
+    let tree = interp.tree(file);
+    let ExprKind::Attribute { base: holder, .. } = tree.expr(base).kind else { return false };
+    let Some(name) = named(tree, holder) else { return false };
+    let function = interp.frames.last().and_then(|frame| frame.function);
+    losses.backwards.iter().filter(|pass| pass.act.function == function).any(|pass| {
+        let walked = loss_of(tree, &pass.act);
+        !walked.is_told && walked.receiver.is_some_and(|receiver| named(tree, receiver) == Some(name))
+    })
+}
+
 /// The variable or attribute that a backward pass starts from: its receiver, what the call that gave the receiver
 /// got, or what an engine is told.
 fn start(interp: &Interp, call: ExprId, receiver: &Value) -> Option<ExprId> {

@@ -6,7 +6,9 @@ mod slices;
 pub(super) use slices::{position, slice_bounds};
 use slices::{sliced, with_item};
 
-use super::{Call, ContainerWrite, Indexed, Interp, expr::key_of, listing::some_of, python, transfer};
+use super::{
+    Call, ContainerWrite, Indexed, Interp, expr::key_of, listing::some_of, python, transfer, walked,
+};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
 use crate::trace::Effect;
@@ -123,6 +125,11 @@ impl<'p> Interp<'p> {
         let index = self.eval(at);
         let place = self.expr_place(id);
         match (holder, index.as_str().map(Ustr::from)) {
+            (None, _)
+                if index.as_known_int() == Some(0) && walked::is_data_of_loss(self, base, &container) =>
+            {
+                Value::Float(None)
+            }
             (None, _) => {
                 let index = masks::mask_of_own_rows(self, base, &container, at, index);
                 let item = self.get_item(&container, &index, place);
