@@ -2,6 +2,7 @@
 
 mod cache_emptied_in_loop;
 mod large_allocation_in_loop;
+mod results;
 mod size_on_gpu;
 mod whole_array_constant;
 mod whole_dataset_on_gpu;

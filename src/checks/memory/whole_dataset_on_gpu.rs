@@ -1,5 +1,6 @@
 //! A dataset that is moved to the GPU as a whole.
 
+use super::results::is_local_buffer;
 use super::size_on_gpu::{TensorOnGpu, bytes_of};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{FEW_ROWS, Findings, Places, Script};
@@ -78,7 +79,7 @@ fn resident(script: &Script, at: &At, placed: &PlacedOnGpu) -> Option<TensorOnGp
     let is_data = match tensor.source {
         Source::Data => true,
         // A table of zeros is filled later; that it is data only its size says.
-        Source::Constant | Source::Unknown => severity > Severity::Note,
+        Source::Constant | Source::Unknown => severity > Severity::Note && !is_local_buffer(script, at),
         Source::Output | Source::Loss | Source::Parameter | Source::Mask => false,
     };
     let plain = matches!(tensor.graph, Graph::None) && !tensor.is_leaf;
