@@ -50,8 +50,10 @@ def step_deleted(script: Script) -> Mutants:
 
 def loss_detached(script: Script) -> Mutants:
     for node, call in method_statements(script, "backward"):
-        if isinstance(call.func.value, ast.Name):
-            yield node.lineno, [script.replace(call.func.value, f"{receiver(call)}.detach()")]
+        # `accelerator.backward(loss)` is told the loss; `loss.backward()` is called on it.
+        loss = call.args[0] if call.args else call.func.value
+        if isinstance(loss, ast.Name):
+            yield node.lineno, [script.replace(loss, f"{loss.id}.detach()")]
 
 
 def backward_not_called(script: Script) -> Mutants:
