@@ -152,7 +152,9 @@ fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) ->
         let own = |weights| weights != Learned::Opaque;
         heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
     };
-    let reached = |part: ObjId| script.rehearsal.reached.contains(&part);
+    // A module that computes in ways of its own is reached through its layers as well.
+    let is_reached = |part: &ObjId| script.rehearsal.reached.contains(part);
+    let reached = |part: ObjId| is_reached(&part) || heap.descendants(part).iter().any(|inner| is_reached(&inner));
     if point.lost.iter().any(reached) {
         return None;
     }

@@ -33,8 +33,11 @@ fn channels_first(shape: &[Int]) -> Option<Dims> {
     }
 }
 
-/// `image-resized x size word`
+/// `image-resized x size word`: what is not known may be an image of another library, and stays one.
 pub(crate) fn resized(interp: &mut Interp, call: &Invocation) -> Value {
+    if call.nth(0).is_unknown() {
+        return Value::Unknown;
+    }
     let last = first(interp, call).is_array;
     let by_edge = word(call, "edge");
     let size = param(call, Slot::Size).and_then(|size| ints_of(interp, &size));
