@@ -154,7 +154,8 @@ fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) ->
     };
     // A module that computes in ways of its own is reached through its layers as well.
     let is_reached = |part: &ObjId| script.rehearsal.reached.contains(part);
-    let reached = |part: ObjId| is_reached(&part) || heap.descendants(part).iter().any(|inner| is_reached(&inner));
+    let reached =
+        |part: ObjId| is_reached(&part) || heap.descendants(part).iter().any(|inner| is_reached(&inner));
     if point.lost.iter().any(reached) {
         return None;
     }

@@ -23,6 +23,7 @@ pub(super) fn forgets_in_an_arm(
     timeline: &Timeline,
     iteration: LoopId,
     moments: &[GradientMoment],
+    step: Place,
 ) -> bool {
     let mut clears = FxHashSet::default();
     for moment in moments.iter().filter(|moment| moment.event.is_in(iteration)) {
@@ -41,7 +42,21 @@ pub(super) fn forgets_in_an_arm(
     });
     let places = Places { clears, trains: trains.collect() };
     let entry = &script.rehearsal.entries[timeline.entry];
-    body_of(&entry.nodes, iteration).is_some_and(|body| places.forget_in(body))
+    let body = body_of(&entry.nodes, iteration);
+    body.is_some_and(|body| !steps_in_an_arm(body, step) && places.forget_in(body))
+}
+
+/// Whether not every iteration comes to a step: one option may decide about it and about the clearing.
+fn steps_in_an_arm(nodes: &[Node], step: Place) -> bool {
+    let steps = |_: Place, effect: &Effect| matches!(effect, Effect::Step { .. });
+    let is_step = |place: Place, effect: &Effect| place == step && steps(place, effect);
+    nodes.iter().any(|node| match node {
+        Node::Branch { when: When::Unknown, arms } => {
+            arms.iter().any(|arm| any(arm, &is_step)) && arms.iter().any(|arm| !any(arm, &steps))
+        }
+        Node::Call { body, .. } => steps_in_an_arm(body, step),
+        _ => false,
+    })
 }
 
 /// The body of a loop.

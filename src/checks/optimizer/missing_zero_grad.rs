@@ -109,7 +109,8 @@ fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
     for timeline in script.timelines(Parts::Apart) {
         let moments = run::<GradientCycle>(&timeline);
         for (index, step) in moments.iter().enumerate().filter(|(_, moment)| moment.event.is_own_step()) {
-            let arms = |iteration| forgets_in_an_arm(script, &timeline, iteration, &moments);
+            let arms =
+                |iteration| forgets_in_an_arm(script, &timeline, iteration, &moments, step.event.place);
             let Some((backward, iteration)) = uncleared(step, index, &moments, &arms) else { continue };
             // One report for a step, however many of its parameters are not cleared.
             if found.iter().any(|other| other.at.place == step.event.place) {
