@@ -28,15 +28,49 @@ struct SharedSeed<'s> {
     others: &'s [Place],
 }
 
+/// Since this release of the package each worker seeds the generator of arrays itself.
+const SEEDS_ARRAYS: (&str, (u64, u64)) = ("torch", (1, 9));
+
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = FxHashSet::default();
+    let unseeding = release_that_leaves_arrays_unseeded(script);
     for (at, work) in script.observed::<Work>().filter(|(_, work)| work.workers > 1) {
         for seed in shared_seeds(work) {
             if seen.insert(seed.generator.unwrap_or(seed.place)) {
                 report(script, at, work, &seed, out);
             }
         }
+        if let (Some(release), Some(drawn)) = (&unseeding, work.drawn_of_arrays.filter(|_| work.forked))
+            && seen.insert(drawn)
+        {
+            report_arrays(script, at, work, drawn, release, out);
+        }
     }
+}
+
+/// What the project asks for, if workers of all releases that it may get begin with NumPy's state of the process that
+/// trains.
+fn release_that_leaves_arrays_unseeded(script: &Script) -> Option<String> {
+    let (package, since) = SEEDS_ARRAYS;
+    let pinned = script.pins.all(package).into_iter().next().filter(|pin| !pin.origin.is_weak)?;
+    (!script.pins.allow_since(package, since)).then(|| pinned.cited())
+}
+
+fn report_arrays(script: &Script, at: &At, work: &Work, drawn: Place, release: &str, out: &mut Findings) {
+    let at = At { place: drawn, calls: Rc::from([]), ..at.clone() };
+    let message = "all DataLoader workers start with the same NumPy random state, so augmentations repeat";
+    let mut finding = script.finding(RULE.id, RULE.severity, &at, message);
+    if let Some(place) = work.workers_place {
+        finding = finding.because(place, in_words(work.workers));
+    }
+    out.push(
+        finding
+            .note(format!(
+                "PyTorch seeds NumPy in each worker since 1.9, and this project requires {release}"
+            ))
+            .help("call `np.random.seed(torch.initial_seed() % 2**32)` in `worker_init_fn`"),
+        &at,
+    );
 }
 
 /// One function that seeds is one mistake, and so is one generator, however often numbers are drawn.

@@ -1,9 +1,10 @@
 //! The worker processes of loaders: what a dataset and its helpers do there, while a loader's first batch is
 //! made. They have a copy of everything that the process which trains had made before.
 
-use crate::apis::{Role, Verb};
+use crate::apis::{Api, Role, Verb};
 use crate::interp::{ApiResult, Call, Checker, Declared, Interp, Invocation, LoaderCall};
 use crate::report::{Confidence, Place};
+use crate::syntax::{ExprId, ExprKind, FunctionBody, StmtKind};
 use crate::values::*;
 
 pub(super) static CHECKER: Checker = Checker {
@@ -29,6 +30,8 @@ pub(super) struct Work {
     pub on_gpu: Vec<(Place, OnGpu)>,
     /// Where numbers are drawn from a generator that all workers have a copy of, and where it was made.
     pub drawn: Vec<(Place, Place)>,
+    /// Where numbers are first drawn from the generator of arrays, which nobody here seeds for each worker.
+    pub drawn_of_arrays: Option<Place>,
     /// Where all workers begin with the same seed.
     pub seeded: Vec<Place>,
     /// A function is run at the start of each worker.
@@ -65,7 +68,22 @@ struct Worker {
     from: u32,
     /// It asks which worker it is.
     knows: bool,
+    /// Where it seeds a generator, and whether one of them is that of arrays.
+    seeds: Vec<Place>,
+    seeds_arrays: bool,
     work: Work,
+}
+
+/// The functions that draw from the one generator that all arrays share, which loaders have not always seeded.
+const OF_ARRAYS: [&str; 2] = ["numpy", "random"];
+
+fn is_of_arrays(api: &Api) -> bool {
+    let is_method = api.params.first().is_some_and(|param| param.name == "self");
+    api.name.split('.').take(2).eq(OF_ARRAYS) && !is_method
+}
+
+fn seeds(api: &Api) -> bool {
+    api.effects.iter().any(|effect| effect.verb == Verb::Seed)
 }
 
 /// Tells the innermost worker, if anything runs in one.
@@ -91,7 +109,8 @@ fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
     let from = cx.heap.len() as u32;
     cx.remember(|workers: &mut Workers| {
         let work = Work { forked: !workers.spawns && !own_method, ..work };
-        workers.running.push(Worker { from, knows: false, work });
+        let worker = Worker { from, knows: false, seeds: Vec::new(), seeds_arrays: false, work };
+        workers.running.push(worker);
     });
 }
 
@@ -111,7 +130,32 @@ fn end(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
     if worker.knows {
         worker.work.drawn.clear();
     }
+    if worker.knows || worker.seeds_arrays || made.call.open || !only_seeds(cx, &init, &worker.seeds) {
+        worker.work.drawn_of_arrays = None;
+    }
     cx.observe(place, worker.work, Confidence::High);
+}
+
+/// Whether all that a function does at the start of a worker is to seed generators that are seen, or there is none.
+fn only_seeds(cx: &Interp<'_>, init: &Value, seeds: &[Place]) -> bool {
+    let closure = match init.bare() {
+        Value::Function(closure) => closure,
+        init => return matches!(init, Value::None),
+    };
+    let tree = cx.tree(closure.file);
+    let is_seed = |expr: ExprId| {
+        let written = tree.expr(expr);
+        let place = Place::new(closure.file, written.span);
+        matches!(written.kind, ExprKind::Str(_)) || seeds.contains(&place)
+    };
+    match &tree.function(closure.function).body {
+        FunctionBody::Expr(value) => is_seed(*value),
+        FunctionBody::Block(block) => block.iter().all(|stmt| match tree.stmt(*stmt).kind {
+            StmtKind::Expr(value) => is_seed(value),
+            StmtKind::Assign { .. } | StmtKind::Pass => true,
+            _ => false,
+        }),
+    }
 }
 
 fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
@@ -122,9 +166,14 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
         }
         Verb::WorkerInfo => tell(cx, |worker| worker.knows = true),
         // Random numbers begin anew: with the same number in each worker?
-        Verb::Seed if declared.arg(0).as_known_int().is_some() => {
-            let place = declared.call.place;
-            tell(cx, |worker| worker.work.seeded.push(place));
+        Verb::Seed => {
+            let (place, of_arrays) = (declared.call.place, is_of_arrays(declared.call.api));
+            let is_same = declared.arg(0).as_known_int().is_some();
+            tell(cx, |worker| {
+                worker.seeds.push(place);
+                worker.seeds_arrays |= of_arrays;
+                worker.work.seeded.extend(is_same.then_some(place));
+            });
         }
         _ => {}
     }
@@ -170,10 +219,14 @@ fn sampled(cx: &mut Interp<'_>, sample: &Value) {
     }
 }
 
-/// Numbers from a generator that was made before the workers started.
+/// Numbers from a generator that was made before the workers started, or from that of arrays.
 fn drawn(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let from = cx.remember(|workers: &mut Workers| workers.running.last().map(|worker| worker.from));
     let Some(from) = from else { return };
+    if is_of_arrays(call.api) && !seeds(call.api) {
+        let place = call.place;
+        tell(cx, |worker| _ = worker.work.drawn_of_arrays.get_or_insert(place));
+    }
     for name in ["self", "generator"] {
         let Some(object) = call.get(name).as_obj().filter(|object| object.0 < from) else { continue };
         if cx.role_of(cx.heap.get(object).class) == Some(Role::Generator) {
