@@ -64,7 +64,11 @@ fn emptied_caches(script: &Script) -> Vec<EmptiedCache> {
         let all = visits(&entry.nodes, |effect| {
             matches!(
                 effect,
-                Effect::Empty { .. } | Effect::Step { .. } | Effect::Backward { .. } | Effect::Forward { .. }
+                Effect::Empty { .. }
+                    | Effect::Step { .. }
+                    | Effect::UnseenStep
+                    | Effect::Backward { .. }
+                    | Effect::Forward { .. }
             )
         });
         for visit in &all {
@@ -97,6 +101,9 @@ fn step_of_iteration(script: &Script, id: LoopId, all: &[Visit]) -> Option<Place
     };
     let step = first(|effect| matches!(effect, Effect::Step { .. }));
     let backward = || first(|effect| matches!(effect, Effect::Backward { .. }));
+    // What steps and is not known may be an optimizer only where there are gradients.
+    let unseen = || first(|effect| matches!(effect, Effect::UnseenStep)).filter(|_| backward().is_some());
+    let step = step.or_else(unseen);
     let forward = || first(|effect| matches!(effect, Effect::Forward { .. }));
     match script.rehearsal.loop_info(id).over {
         Over::Loader(_) => step.or_else(backward).or_else(forward),
