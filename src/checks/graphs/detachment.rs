@@ -3,7 +3,7 @@
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, LoopId, Node, Sight};
-use crate::values::{DetachPoint, Graph, Learned, ObjId, OptimizerState, State, Tensor, Value};
+use crate::values::{DetachPoint, Graph, Heap, Learned, ObjId, ObjSet, OptimizerState, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -110,7 +110,7 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
     if script.rehearsal.blind_backward {
         return Vec::new();
     }
-    let stepping = stepping(script);
+    let (stepping, walked) = (stepping(script), walked_by_losses(script));
     let mut seen = Places::default();
     let mut found = Vec::new();
     for (at, sight) in script.sightings() {
@@ -119,7 +119,7 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
             continue;
         }
         for point in loss.detach_points.iter().flat_map(|detach_points| detach_points.iter()) {
-            let Some(part) = lost_for_good(script, point, &stepping) else { continue };
+            let Some(part) = lost_for_good(script, point, &stepping, &walked) else { continue };
             if !seen.insert(point.place) {
                 continue;
             }
@@ -136,7 +136,12 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
 }
 
 /// What a detach point costs that an optimizer is to train, and nothing else leads to.
-fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) -> Option<String> {
+fn lost_for_good(
+    script: &Script,
+    point: &DetachPoint,
+    stepping: &[Stepping],
+    walked: &ObjSet,
+) -> Option<String> {
     let heap = &script.rehearsal.heap;
     let trained = |part: ObjId| {
         stepping.iter().any(|step| {
@@ -152,15 +157,34 @@ fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) ->
         let own = |weights| weights != Learned::Opaque;
         heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
     };
-    // A module that computes in ways of its own is reached through its layers as well.
-    let is_reached = |part: &ObjId| script.rehearsal.reached.contains(part);
-    let reached =
-        |part: ObjId| is_reached(&part) || heap.descendants(part).iter().any(|inner| is_reached(&inner));
+    // What a forward gives in an object of its own, a distribution, leads to the layers and not to the module.
+    let reached = |part: ObjId| script.rehearsal.reached.contains(&part) || all_within(heap, part, walked);
     if point.lost.iter().any(reached) {
         return None;
     }
     let part = point.lost.iter().find(|part| asks(*part) && trained(*part))?;
     Some(name_of_part(script, part))
+}
+
+/// Whether backward passes go to all layers within a module that learn, if it has any.
+fn all_within(heap: &Heap, module: ObjId, walked: &ObjSet) -> bool {
+    let learns =
+        |part: &ObjId| heap.get(*part).module().is_some_and(|inner| inner.weights != Learned::Nothing);
+    let layers = heap.descendants(module);
+    let mut layers = layers.iter().filter(|part| *part != module && learns(part)).peekable();
+    layers.peek().is_some() && layers.all(|part| walked.contains(part))
+}
+
+/// What the graphs of all losses lead to.
+fn walked_by_losses(script: &Script) -> ObjSet {
+    let graphs = script.sightings().filter_map(|(_, sight)| match sight {
+        Sight::Backward { loss, .. } => Some(&loss.graph),
+        _ => None,
+    });
+    graphs.fold(ObjSet::default(), |all, graph| match graph {
+        Graph::Live(nodes) => all.union(&nodes.leaves),
+        _ => all,
+    })
 }
 
 fn name_of_part(script: &Script, part: ObjId) -> String {
