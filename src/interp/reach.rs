@@ -71,7 +71,7 @@ impl Interp<'_> {
             () if with_optimizer && (is_class || says(&OPTIMIZES) || says(&WRITES) || with_loss()) => {
                 Does::Anything
             }
-            () if says(&CLEARS) && !is_average(&name, given) => Does::Anything,
+            () if says(&CLEARS) && !is_average(&name, given.iter()) => Does::Anything,
             // What is kept of a graph, `gradient_checkpointing_enable`, is no gradient.
             () if says(&WRITES) && !name.contains("checkpoint") => Does::Writes,
             () => Does::Nothing,
@@ -165,7 +165,7 @@ impl Interp<'_> {
         // An environment that steps is told an action, a moving average the parameters: an optimizer has them. What
         // clears gradients is none, though its step is told something.
         let acts = call.values().any(|value| self.may_be_action(value)) && !self.clears_somewhere(base);
-        let averages = is_average(&name, &call.values().cloned().collect::<Vec<_>>());
+        let averages = is_average(&name, call.values());
         if !acts && !averages && self.apis.method_does(Role::Optimizer, name, Verb::Step) {
             self.event(call.place, Effect::UnseenStep, Confidence::High);
         }
@@ -203,6 +203,6 @@ impl Interp<'_> {
 }
 
 /// Whether a step is one of a moving average of parameters: an optimizer has its own, and is not given any.
-fn is_average(name: &str, given: &[Value]) -> bool {
-    name == "step" && given.iter().any(|value| matches!(value.bare(), Value::Params(_)))
+fn is_average<'v>(name: &str, mut given: impl Iterator<Item = &'v Value>) -> bool {
+    name == "step" && given.any(|value| matches!(value.bare(), Value::Params(_)))
 }
