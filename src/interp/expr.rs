@@ -431,8 +431,7 @@ impl<'p> Interp<'p> {
             return self.call_builtin(*name, &call, args);
         }
         if let (Value::Unknown, ExprKind::Name(name)) = (&function, &tree.expr(callee).kind) {
-            self.havoc_by(Some(*name), &call);
-            return self.made_of_tree(&call).unwrap_or_default();
+            return self.unseen(*name, &call);
         }
         self.call_value(&function, &call)
     }

@@ -56,6 +56,12 @@ impl Interp<'_> {
         }
     }
 
+    /// A call by a name of what nobody sees: what it may have done, and what it gives.
+    pub(super) fn unseen(&mut self, name: Ustr, call: &Call) -> Value {
+        self.havoc_by(Some(name), call);
+        self.made_of_tree(call).unwrap_or_default()
+    }
+
     /// What code from elsewhere may do to gradients, by its name and by what it is given.
     fn done_by(&self, name: &str, touched: &ObjSet, given: &[Value]) -> Does {
         let name = name.rsplit('.').next().unwrap_or(name);
@@ -177,8 +183,7 @@ impl Interp<'_> {
             let effect = Effect::Clear { targets: ObjSet::default(), whole: false };
             self.event(call.place, effect, Confidence::High);
         }
-        self.havoc_by(Some(name), call);
-        self.made_of_tree(call).unwrap_or_default()
+        self.unseen(name, call)
     }
 
     /// Whether something is told to clear gradients anywhere in the file.

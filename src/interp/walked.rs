@@ -199,10 +199,10 @@ pub(super) fn is_data_of_loss(interp: &mut Interp, base: ExprId, value: &Value) 
         return false;
     }
     let file = interp.file();
-    let losses = interp.losses(file);
     let tree = interp.tree(file);
     let ExprKind::Attribute { base: holder, .. } = tree.expr(base).kind else { return false };
     let Some(name) = named(tree, holder) else { return false };
+    let losses = interp.losses(file);
     let function = interp.frames.last().and_then(|frame| frame.function);
     losses.backwards.iter().filter(|pass| pass.act.function == function).any(|pass| {
         let walked = loss_of(tree, &pass.act);

@@ -18,8 +18,7 @@ use crate::values::{Heap, Int, Mode, ObjId, ObjSet, Part, Scaled, Tensor, Value}
 use std::rc::Rc;
 use ustr::Ustr;
 
-/// A loop of the trace, by its place in [`Rehearsal::loops`].
-/// What code that is not seen may do to the gradients of the layers that it gets hold of.
+/// What code that is not seen may do to the gradients that it gets hold of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Does {
     Nothing,
@@ -28,6 +27,7 @@ pub enum Does {
     Anything,
 }
 
+/// A loop of the trace, by its place in [`Rehearsal::loops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoopId(pub u32);
 
@@ -111,8 +111,7 @@ pub enum Effect {
     Paced { every: Int, given: bool },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
-    /// A call that is not understood got hold of these. Of an optimizer it may do anything to the gradients; of layers
-    /// only what it is said to do.
+    /// A call that is not understood got hold of these, and may do this to their gradients.
     Touch { objects: ObjSet, does: Does },
     /// The gradients of these are written; what backward passes added is still in them, where `kept`.
     WriteGradients { objects: ObjSet, kept: bool },

@@ -27,9 +27,9 @@ fn check(script: &Script, findings: &mut Findings) {
     let text = &module.source.text;
     let faults = faults(text, &module.tree, &module.source.cells());
     let shown = if faults.is_python2 { 1 } else { faults.found.len() };
-    let has_late_names = runs_without_late_keywords(script);
     for fault in &faults.found[..shown] {
-        if has_late_names && fault.kind == FaultKind::Keyword && is_late_keyword(&text[fault.span.range()]) {
+        let is_late = fault.kind == FaultKind::Keyword && is_late_keyword(&text[fault.span.range()]);
+        if is_late && runs_without_late_keywords(script) {
             continue;
         }
         let place = Place::new(script.file, fault.span);
