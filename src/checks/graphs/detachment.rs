@@ -110,7 +110,7 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
     if script.rehearsal.blind_backward {
         return Vec::new();
     }
-    let (stepping, walked) = (stepping(script), walked_by_losses(script));
+    let stepping = stepping(script);
     let mut seen = Places::default();
     let mut found = Vec::new();
     for (at, sight) in script.sightings() {
@@ -119,7 +119,7 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
             continue;
         }
         for point in loss.detach_points.iter().flat_map(|detach_points| detach_points.iter()) {
-            let Some(part) = lost_for_good(script, point, &stepping, &walked) else { continue };
+            let Some(part) = lost_for_good(script, point, &stepping) else { continue };
             if !seen.insert(point.place) {
                 continue;
             }
@@ -136,12 +136,7 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
 }
 
 /// What a detach point costs that an optimizer is to train, and nothing else leads to.
-fn lost_for_good(
-    script: &Script,
-    point: &DetachPoint,
-    stepping: &[Stepping],
-    walked: &ObjSet,
-) -> Option<String> {
+fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) -> Option<String> {
     let heap = &script.rehearsal.heap;
     let trained = |part: ObjId| {
         stepping.iter().any(|step| {
@@ -158,7 +153,8 @@ fn lost_for_good(
         heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
     };
     // What a forward gives in an object of its own, a distribution, leads to the layers and not to the module.
-    let reached = |part: ObjId| script.rehearsal.reached.contains(&part) || all_within(heap, part, walked);
+    let (reached, walked) = (&script.rehearsal.reached, &script.rehearsal.walked);
+    let reached = |part: ObjId| reached.contains(&part) || all_within(heap, part, walked);
     if point.lost.iter().any(reached) {
         return None;
     }
@@ -173,18 +169,6 @@ fn all_within(heap: &Heap, module: ObjId, walked: &ObjSet) -> bool {
     let layers = heap.descendants(module);
     let mut layers = layers.iter().filter(|part| *part != module && learns(part)).peekable();
     layers.peek().is_some() && layers.all(|part| walked.contains(part))
-}
-
-/// What the graphs of all losses lead to.
-fn walked_by_losses(script: &Script) -> ObjSet {
-    let graphs = script.sightings().filter_map(|(_, sight)| match sight {
-        Sight::Backward { loss, .. } => Some(&loss.graph),
-        _ => None,
-    });
-    graphs.fold(ObjSet::default(), |all, graph| match graph {
-        Graph::Live(nodes) => all.union(&nodes.leaves),
-        _ => all,
-    })
 }
 
 fn name_of_part(script: &Script, part: ObjId) -> String {
