@@ -138,6 +138,10 @@ pub(crate) struct RevealArgs {
     #[arg(value_name = "FILE:LINE", value_parser = question)]
     pub place: Question,
 
+    /// Tell what this script knows of the line, which calls or imports its file. [default: the file itself]
+    #[arg(long, value_name = "SCRIPT")]
+    pub from: Option<PathBuf>,
+
     /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output_format: ListFormat,

@@ -110,6 +110,9 @@ unknown size, `..` an unknown shape), its dtype, its device, what `backward()` w
 `~` marks a bound that is attained only through rounding. Unknown parts are omitted. A completely unknown value is
 shown with its origin: the first place where it became unknown.
 
+A line of a module that others import is analyzed by itself, with parameters that nobody passes; with
+`--from train.py` it is analyzed as `train.py` runs it.
+
 The exit code is 0, or 2 if nothing is known about the line, with the reason on stderr: there is no such
 line, no code on it, or the analysis does not reach it.
 With `--output-format json` the output is one object with `version` (1), `path`, `cell` (of a notebook, or null),

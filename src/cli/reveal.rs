@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) fn run(args: &RevealArgs, output: &Output) -> anyhow::Result<u8> {
     let paths = vec![args.place.path.clone()];
     let request = check::request(&CheckArgs { paths, target: args.target.clone(), ..CheckArgs::default() })?;
-    let answer = reveal(&request, &args.place)?;
+    let answer = reveal(&request, &args.place, args.from.as_deref())?;
     let text = match args.output_format {
         ListFormat::Json => render::reveal_json(&answer),
         ListFormat::Text => render::reveal(&answer).into_bytes(),

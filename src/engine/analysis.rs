@@ -100,9 +100,9 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
     }
 }
 
-/// What a rehearsal knows of the values of a line, given by the bytes that it spans.
-pub fn revealed(project: &Project, file: FileId, settings: &Ready, line: Span) -> Revealed {
-    revealed_line(project, settings.tables(), &stated(settings), file, line)
+/// What the rehearsal of a script knows of the values of a line, given by the bytes that it spans.
+pub fn revealed(project: &Project, script: FileId, settings: &Ready, line: Place) -> Revealed {
+    revealed_line(project, settings.tables(), &stated(settings), script, line)
 }
 
 /// What the user said about the run.

@@ -5,7 +5,7 @@ use crate::engine::analysis::{self, Project};
 use crate::engine::run::threads;
 use crate::engine::{Panicked, Request, RunError, guarded, settings_for, shown_path};
 use crate::interp::reveal::{Cause, Revealed, Shown, Visit};
-use crate::report::{FileId, Place, Span};
+use crate::report::{Place, Span};
 use crate::source::{Kind, ReadError, SourceFile, absolute_from};
 use crate::trace::FnKey;
 use serde::Serialize;
@@ -95,20 +95,26 @@ pub struct Since {
     pub why: String,
 }
 
-/// Rehearses the file of a line, and tells what it knows of it.
-pub fn reveal(request: &Request, question: &Question) -> Result<Answer, RevealError> {
-    let path = absolute_from(&request.cwd, &question.path);
-    let shown = shown_path(&request.cwd, &path);
-    let source = SourceFile::read(&path).and_then(|source| source.check_parsed().map(|()| source));
-    let source = source.map_err(|error| RevealError::Unreadable { path: shown.clone(), error })?;
-    let span = line_of(&source, question, &shown)?;
+/// Rehearses the file of a line, or the script that is named, and tells what it knows of the line.
+pub fn reveal(request: &Request, question: &Question, from: Option<&Path>) -> Result<Answer, RevealError> {
+    let source = read(request, &question.path)?;
+    let span = line_of(&source, question, &shown_path(&request.cwd, &source.path))?;
+    let script = from.map(|script| read(request, script)).transpose()?;
     let settings = settings_for(request)?.ready().map_err(RunError::from)?;
     let project = Project::new();
     let file = project.add(source);
+    let script = script.map_or(file, |script| project.add(script));
     let pool = threads(1).map_err(RunError::from)?;
-    let revealed = pool.install(|| guarded(|| analysis::revealed(&project, file, &settings, span)))?;
+    let line = Place::new(file, span);
+    let revealed = pool.install(|| guarded(|| analysis::revealed(&project, script, &settings, line)))?;
     let teller = Teller { project: &project, cwd: &request.cwd };
-    teller.answer(question, file, span, revealed)
+    teller.answer(question, line, revealed)
+}
+
+fn read(request: &Request, path: &Path) -> Result<SourceFile, RevealError> {
+    let path = absolute_from(&request.cwd, path);
+    let source = SourceFile::read(&path).and_then(|source| source.check_parsed().map(|()| source));
+    source.map_err(|error| RevealError::Unreadable { path: shown_path(&request.cwd, &path), error })
 }
 
 /// The bytes of the line that is asked about.
@@ -134,14 +140,8 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn answer(
-        &self,
-        question: &Question,
-        file: FileId,
-        span: Span,
-        revealed: Revealed,
-    ) -> Result<Answer, RevealError> {
-        let path = shown_path(self.cwd, self.project.path(file));
+    fn answer(&self, question: &Question, line: Place, revealed: Revealed) -> Result<Answer, RevealError> {
+        let path = shown_path(self.cwd, self.project.path(line.file));
         if let Some(why) = revealed.unreached {
             return Err(RevealError::Unreached { path, line: question.line, why });
         }
@@ -156,7 +156,7 @@ impl Teller<'_> {
         }
         let more = ways.len().saturating_sub(MOST_WAYS);
         ways.truncate(MOST_WAYS);
-        let text = self.project.source(file).line_text(span.start).trim().to_owned();
+        let text = self.project.source(line.file).line_text(line.span.start).trim().to_owned();
         Ok(Answer { version: 1, path, cell: question.cell, line: question.line, text, ways, more })
     }
 

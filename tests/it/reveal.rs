@@ -199,3 +199,17 @@ fn what_is_not_known_is_explained() {
         assert!(ran.code == 2 && ran.stdout.is_empty() && ran.stderr.contains(why), "{place}: {ran:?}");
     }
 }
+
+#[test]
+fn a_script_is_named_that_runs_the_line() {
+    let module = "def scale(batch):\n    return batch * 2\n";
+    let script = "import torch\nfrom steps import scale\n\nscale(torch.ones(3))\n";
+    let project = Folder::new().file("steps.py", module).file("train.py", script).file("other.py", "x = 1\n");
+    let asked = |more: &[&str]| project.run(&[&["reveal", "--isolated", "steps.py:2"], more].concat());
+    assert!(asked(&[]).stdout.contains("nothing calls `scale`"));
+    let ran = asked(&["--from", "train.py"]);
+    assert!(ran.stdout.contains("from train.py:4, which calls `scale`"), "{ran:?}");
+    assert!(ran.stdout.contains("Tensor[3] float32 cpu, all 2"), "{ran:?}");
+    let ran = asked(&["--from", "other.py"]);
+    assert!(ran.code == 2 && ran.stderr.contains("leads nowhere in this file"), "{ran:?}");
+}

@@ -29,6 +29,9 @@ use words::Words;
 /// A function that no script has: `reveal(x)` in a fixture asks what is known of `x`.
 const ASKING: &str = "reveal";
 
+/// Why nothing is known in another file of whose statements none was reached.
+const NOT_FOLLOWED: &str = "the script that was named leads nowhere in this file";
+
 /// Ways to one line that are kept.
 const MOST_VISITS: usize = 256;
 
@@ -76,26 +79,32 @@ pub(super) struct Probe {
 
 /// What the calls of `reveal` in a file are given.
 pub fn revealed_calls(project: &Project, apis: &Apis, settings: &Settings, file: FileId) -> Revealed {
-    probed(project, apis, settings, file, None)
+    probed(project, apis, settings, file, (file, None))
 }
 
-/// What is known of the names, calls and operations of a line, given by the bytes that it spans.
+/// What a script knows of the names, calls and operations of a line, given by the bytes that it spans.
 pub fn revealed_line(
     project: &Project,
     apis: &Apis,
     settings: &Settings,
-    file: FileId,
-    line: Span,
+    script: FileId,
+    line: Place,
 ) -> Revealed {
-    probed(project, apis, settings, file, Some(line))
+    probed(project, apis, settings, script, (line.file, Some(line.span)))
 }
 
-fn probed(project: &Project, apis: &Apis, settings: &Settings, file: FileId, line: Option<Span>) -> Revealed {
+fn probed(
+    project: &Project,
+    apis: &Apis,
+    settings: &Settings,
+    script: FileId,
+    (file, line): (FileId, Option<Span>),
+) -> Revealed {
     let hooks = Hooks::default();
     let mut interp = Interp::new(project, apis, &hooks, settings);
     let (revealed, reached, causes) = (Revealed::default(), FxHashSet::default(), Causes::default());
     interp.probe = Some(Box::new(Probe { file, line, revealed, reached, causes }));
-    interp.run(file);
+    interp.run(script);
     let out_of_fuel = interp.out.out_of_fuel;
     let Some(probe) = interp.probe else { return Revealed::default() };
     let mut revealed = probe.revealed;
@@ -109,6 +118,7 @@ fn probed(project: &Project, apis: &Apis, settings: &Settings, file: FileId, lin
         let tree = &project.module(file).tree;
         let text = &project.source(file).text;
         let why = unreached::why(tree, text, &probe.reached, line);
+        let why = if script == file || !probe.reached.is_empty() { why } else { NOT_FOLLOWED.to_owned() };
         let exhausted = if out_of_fuel { "; the rehearsal ran out of steps" } else { "" };
         revealed.unreached = Some(format!("{why}{exhausted}"));
     }
