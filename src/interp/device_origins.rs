@@ -4,9 +4,10 @@
 use super::{Call, Interp};
 use crate::apis::Role;
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
+use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtId, StmtKind, Tree};
 use crate::trace::FnKey;
 use crate::values::*;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -165,23 +166,35 @@ impl Interp<'_> {
         let (tree, names) = (&module.tree, &module.names);
         let forwards =
             tree.functions.iter().zip(&names.scopes).filter(|(function, _)| function.name == "forward");
-        let is_imported = |name: &Ustr| {
-            let bindings = names.bindings.get(name).into_iter().flatten();
-            bindings.into_iter().any(|stmt| matches!(tree.stmt(*stmt).kind, StmtKind::ImportFrom { .. }))
-        };
-        let mut said: Vec<Ustr> =
-            forwards.flat_map(|(_, scope)| scope.mentions.iter()).filter(is_imported).collect();
-        said.sort();
-        said.dedup();
+        let said: FxHashSet<Ustr> = forwards.flat_map(|(_, scope)| scope.mentions.iter()).collect();
         let words = self.apis.making_words();
-        said.retain(|name| match self.module_attr(file, *name) {
-            Some(Value::Function(closure)) if closure.file != file => {
-                let scope = self.module(closure.file).names.scope(closure.function);
-                words.iter().any(|word| scope.mentions.contains(*word))
-            }
-            _ => false,
+        let mut makers = self.imported_functions(file, |name| said.contains(&name));
+        makers.retain(|(_, key)| {
+            let scope = self.module(key.file).names.scope(key.function);
+            words.iter().any(|word| scope.mentions.contains(*word))
         });
-        said
+        makers.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Functions of other files of the project that a file imports, by the names that it has for them.
+    pub(super) fn imported_functions(
+        &mut self,
+        file: FileId,
+        is_wanted: impl Fn(Ustr) -> bool,
+    ) -> Vec<(Ustr, FnKey)> {
+        let module = self.module(file);
+        let is_import = |stmt: &StmtId| matches!(module.tree.stmt(*stmt).kind, StmtKind::ImportFrom { .. });
+        let bindings = module.names.bindings.iter().filter(|(name, _)| is_wanted(**name));
+        let imported = bindings.filter(|(_, bound)| bound.iter().any(is_import));
+        let mut names: Vec<Ustr> = imported.map(|(name, _)| *name).collect();
+        names.sort();
+        let function = |name: Ustr| match self.module_attr(file, name) {
+            Some(Value::Function(closure)) if closure.file != file => {
+                Some((name, FnKey { file: closure.file, function: closure.function }))
+            }
+            _ => None,
+        };
+        names.into_iter().filter_map(function).collect()
     }
 }
 

@@ -5,7 +5,9 @@ use super::{Frame, Interp};
 use crate::report::FileId;
 use crate::trace::FnKey;
 use crate::values::{Closure, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use ustr::Ustr;
 
 /// A call into another file gets at least so much fuel, where there is so much.
 const LEAST_RATION: u32 = 10_000;
@@ -21,6 +23,10 @@ pub(super) const FUEL_A_TRAINING: u32 = 100_000;
 const FUEL_A_CALL: u32 = 4;
 /// So many parameters are passed by for a step.
 const LOOKS_A_STEP: usize = 256;
+
+/// Functions by file that go back, or lead to one that does, in the file itself or imported from another one.
+#[derive(Default)]
+struct Training(FxHashMap<FileId, Rc<[bool]>>);
 
 /// Functions whose call did not come to its end where no gradients were recorded.
 #[derive(Default)]
@@ -77,9 +83,31 @@ impl Interp<'_> {
         self.budget.floor = 0;
     }
 
+    /// Whether a function goes back, or what it calls: `main`, which builds the model and hands it to `train`.
+    fn leads_back(&mut self, key: FnKey) -> bool {
+        let file = key.file;
+        let known = self.remember(|training: &mut Training| training.0.get(&file).cloned());
+        let leads = known.unwrap_or_else(|| {
+            let leads = self.leading_back(file);
+            self.remember(|training: &mut Training| training.0.insert(file, Rc::clone(&leads)));
+            leads
+        });
+        leads[key.function.0 as usize]
+    }
+
+    fn leading_back(&mut self, file: FileId) -> Rc<[bool]> {
+        let walks = self.apis.protocol_words().iter().copied().filter(|word| self.apis.walks_back(*word));
+        let mut words: Vec<Ustr> = walks.collect();
+        let imported = self.imported_functions(file, |_| true);
+        words.extend(imported.into_iter().filter(|(_, key)| self.goes_back(*key)).map(|(name, _)| name));
+        let mut leads = vec![false; self.tree(file).functions.len()];
+        self.mark_callers(file, &mut leads, words);
+        leads.into()
+    }
+
     /// Rehearses something that nothing calls with what fuel such a function gets.
     pub(super) fn on_a_ration(&mut self, key: FnKey, rehearse: impl FnOnce(&mut Self)) {
-        let trains = self.goes_back(key) && !self.is_of_a_suite(key.file);
+        let trains = self.leads_back(key) && !self.is_of_a_suite(key.file);
         let ration = if trains { FUEL_A_TRAINING } else { FUEL_A_FUNCTION };
         self.budget.floor = self.budget.fuel.saturating_sub(ration);
         rehearse(self);

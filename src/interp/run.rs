@@ -222,7 +222,6 @@ impl<'p> Interp<'p> {
         let mentions = |index: usize, words: &[Ustr]| {
             words.iter().any(|word| names.scopes[index].mentions.contains(*word))
         };
-        let mut words = self.apis.protocol_words().to_vec();
         let kept = self.kept_criteria(file);
         let computes_loss = |(index, function): (usize, &Function)| {
             let own = kept.iter().filter(|(class, _)| function.class == Some(*class));
@@ -235,18 +234,27 @@ impl<'p> Interp<'p> {
         };
         let mut matters: Vec<bool> =
             tree.functions.iter().enumerate().map(|one| computes_loss(one) || makes_tensors(one)).collect();
+        self.mark_callers(file, &mut matters, self.apis.protocol_words().to_vec());
+        matters
+    }
+
+    /// Marks the functions of a file that mention one of some words, and those that call these by their names.
+    pub(super) fn mark_callers(&self, file: FileId, marked: &mut [bool], mut words: Vec<Ustr>) {
+        let (tree, names) = (self.tree(file), &self.module(file).names);
+        let mentions = |index: usize, words: &[Ustr]| {
+            words.iter().any(|word| names.scopes[index].mentions.contains(*word))
+        };
         for _ in 0..CALLERS {
             let fresh: Vec<usize> =
-                (0..matters.len()).filter(|index| !matters[*index] && mentions(*index, &words)).collect();
+                (0..marked.len()).filter(|index| !marked[*index] && mentions(*index, &words)).collect();
             // Names that every class has say nothing about who is called.
             let telling = |name: &Ustr| !name.starts_with("__") && *name != "forward" && *name != "<lambda>";
             words = fresh.iter().map(|index| tree.functions[*index].name).filter(telling).collect();
-            fresh.into_iter().for_each(|index| matters[index] = true);
+            fresh.into_iter().for_each(|index| marked[index] = true);
             if words.is_empty() {
                 break;
             }
         }
-        matters
     }
 
     /// Whether a method may be called by a framework that owns the loop.
