@@ -34,6 +34,13 @@ pub struct Unpacked<'e> {
     pub place: Place,
 }
 
+/// `parser.add_argument("--epochs", type=int)`, of a parser that converts texts as the type says.
+pub struct DeclaredOption<'e> {
+    /// As users write it.
+    pub name: &'e str,
+    pub call: &'e Call,
+}
+
 /// A call that was not followed to its end.
 pub struct Abandoned<'e> {
     pub receiver: Option<&'e Value>,

@@ -68,6 +68,8 @@ events! {
     on_unfit_call(&UnfitCall<'_>);
     /// A tuple is about to be bound to several names.
     on_unpack(&Unpacked<'_>);
+    /// An option of the command line is declared.
+    on_option(&DeclaredOption<'_>);
     /// A function ends in a `raise` on every path.
     on_always_raised(());
     /// An attribute is about to be written.

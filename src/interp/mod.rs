@@ -99,10 +99,10 @@ pub(crate) use device::{collect_tensors, given_tensors};
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
-    Compare, Constructed, ContainerWrite, Declared, DrawnByName, ElementRead, ElementWrite, Exhausted,
-    ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall, LoaderCall,
-    LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer, TensorCompare, Test,
-    TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
+    Compare, Constructed, ContainerWrite, Declared, DeclaredOption, DrawnByName, ElementRead, ElementWrite,
+    Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall,
+    LoaderCall, LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer,
+    TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

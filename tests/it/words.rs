@@ -12,6 +12,7 @@ use trainlint::checks::all;
 const SEARCHED: &[(&str, &str)] = &[
     ("aliased-state-dict", "best_model_state = model.state_dict()"),
     ("always-on-dropout", "dropout active during evaluation"),
+    ("always-true-option", "argparse boolean is always True"),
     ("array-for-tensor", "must be Tensor, not numpy.ndarray"),
     ("backward-arity", "returned an incorrect number of gradients"),
     ("backward-mismatches-forward", "Jacobian mismatch for output 0 with respect to input 0"),

@@ -1,5 +1,7 @@
-//! What Python does not run: scripts that are none, and contexts that are never entered.
+//! What Python does not run, or not as it is written: scripts that are none, contexts that are never entered, options
+//! that are always true.
 
+mod always_true_option;
 mod bare_hooks;
 mod invalid_syntax;
 mod mismatched_arguments;
@@ -12,10 +14,11 @@ use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
+        &always_true_option::RULE,
         &invalid_syntax::RULE,
         &mismatched_arguments::RULE,
         &mismatched_unpacking::RULE,
         &skipped_context::RULE,
     ],
-    checkers: &[&mismatched_arguments::CHECKER, &mismatched_unpacking::CHECKER],
+    checkers: &[&always_true_option::CHECKER, &mismatched_arguments::CHECKER, &mismatched_unpacking::CHECKER],
 };

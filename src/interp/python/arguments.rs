@@ -1,7 +1,7 @@
 //! `argparse` and its kin: a parser is an object with its options' values, each with where its default was
 //! written. Groups and subparsers are the parser itself, so that all options end in one namespace.
 
-use super::super::{Call, Interp, Passed};
+use super::super::{Call, DeclaredOption, Interp, Passed};
 use super::outside::{Kind, outside};
 use super::{Table, alloc_part, dicts, iteration};
 use crate::values::*;
@@ -11,6 +11,8 @@ use ustr::{Ustr, ustr};
 pub(super) const PARSER: &str = "argparse.ArgumentParser";
 pub(super) const NAMESPACE: &str = "argparse.Namespace";
 const OPTIONS: &str = "$options";
+/// Of a parser that converts texts itself, as `no` to false.
+const CONVERTS: &str = "$converts";
 const RECORD: &str = "easydict.EasyDict";
 /// What every dictionary has: a name of these is no entry, unless one is called so.
 const METHODS: [&str; 10] =
@@ -22,7 +24,7 @@ pub(super) const CALLS: Table = &[
     (PARSER, |interp, call| Some(parser(interp, call))),
     ("configargparse.ArgumentParser", |interp, call| Some(parser(interp, call))),
     ("configargparse.ArgParser", |interp, call| Some(parser(interp, call))),
-    ("jsonargparse.ArgumentParser", |interp, call| Some(parser(interp, call))),
+    ("jsonargparse.ArgumentParser", |interp, call| Some(converting(interp, call))),
     (NAMESPACE, |interp, call| Some(namespace(interp, call))),
     ("types.SimpleNamespace", |interp, call| Some(namespace(interp, call))),
     ("easydict.EasyDict", |interp, call| Some(record(interp, call))),
@@ -50,6 +52,14 @@ fn parser(interp: &mut Interp, call: &Call) -> Value {
     Value::Obj(id)
 }
 
+fn converting(interp: &mut Interp, call: &Call) -> Value {
+    let parser = parser(interp, call);
+    if let Some(id) = parser.as_obj() {
+        interp.heap.get_mut(id).set_attr(ustr(CONVERTS), Value::Bool(Some(true)));
+    }
+    parser
+}
+
 /// An object with the keywords as attributes.
 fn namespace(interp: &mut Interp, call: &Call) -> Value {
     let id = interp.alloc(call.place, ClassRef::Api(ustr(NAMESPACE)), State::Plain);
@@ -73,11 +83,13 @@ fn record(interp: &mut Interp, call: &Call) -> Value {
     made
 }
 
-/// `configs.lr` of a record, unless it is one of the methods that every dictionary has.
+/// `configs.lr` of a record, `inputs.input_ids` of what a tokenizer gives, unless it is one of the methods that every
+/// dictionary has.
 pub fn entry_as_attribute(interp: &Interp, id: ObjId, name: Ustr) -> Option<Value> {
     let object = interp.heap.get(id);
     let State::Dict(entries) = &object.state else { return None };
-    if object.class != ClassRef::Api(ustr(RECORD)) {
+    let ClassRef::Api(class) = object.class else { return None };
+    if class != ustr(RECORD) && interp.apis.class(class).is_none() {
         return None;
     }
     let key = Key::Str(Rc::from(name.as_str()));
@@ -142,7 +154,12 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
             let wanted = dicts::key_of(&call.positional.first()?.value)?;
             options_of(interp, id).into_iter().find(|(name, _)| *name == wanted).map(|(_, value)| value)
         }
-        "error" | "exit" | "print_help" | "print_usage" | "register" => Some(Value::None),
+        "register" => {
+            // `parser.register("type", bool, as_bool)`
+            interp.heap.get_mut(id).set_attr(ustr(CONVERTS), Value::Bool(Some(true)));
+            Some(Value::None)
+        }
+        "error" | "exit" | "print_help" | "print_usage" => Some(Value::None),
         "format_help" | "format_usage" => Some(Value::Str(None)),
         _ => None,
     }
@@ -167,6 +184,9 @@ fn declared(call: &Call) -> Option<Declared<'_>> {
 
 fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
     let Some(declared) = declared(call) else { return };
+    if let Some(name) = declared.names.last().filter(|_| interp.heap.attr(id, ustr(CONVERTS)).is_none()) {
+        interp.on_option(&DeclaredOption { name, call });
+    }
     let action = call.keyword("action").map(|passed| &passed.value);
     let default = call.keyword("default");
     let suppressed = default.is_some_and(
