@@ -10,6 +10,7 @@ use super::Verb;
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
 use super::model::{Api, ClassSpec, ModeDependence, Order, Role};
+use super::needs::Need;
 use super::pack::{Found, Pack, pack};
 use super::parse::parse;
 use super::shared::Shared;
@@ -159,6 +160,13 @@ impl Apis {
     /// The parameter of a layer's call that says whether it trains, where nothing else does.
     pub fn told(&self, class: Ustr) -> Option<Ustr> {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.told)
+    }
+
+    /// Whether calls of the instances of a class compute with all that they are given, on one device.
+    pub fn joins_inputs(&self, class: Ustr) -> bool {
+        let joins =
+            |name| self.class(name)?.needs.iter().any(|need| need.verb == Need::Together).then_some(());
+        self.along(class, &mut |name| joins(name)).is_some()
     }
 
     /// Parts of the training protocol that a class or one of its bases does by itself.

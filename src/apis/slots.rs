@@ -38,7 +38,7 @@ slots! {
     Places "places", Q "q", Rank "rank", Reduction "reduction", Receiver "self", Reentrant "reentrant",
     Repeats "repeats",
     RequiresGrad "requires_grad", Rest "rest", RetainGraph "retain_graph",
-    ReturnSequences "return_sequences", ReturnState "return_state", ReturnXY "return_X_y",
+    ReturnSequences "return_sequences", ReturnState "return_state", ReturnTensors "return_tensors", ReturnXY "return_X_y",
     Sampler "sampler", ScaleFactor "scale_factor", Scaler "scaler", Scheduler "scheduler", Seed "seed",
     Shape "shape", Size "size", Sizes "sizes", Slope "slope", Sources "sources", Split "split", Src "src",
     Start "start", Step "step", Stop "stop", Strategy "strategy", Stride "stride",

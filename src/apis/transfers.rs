@@ -121,6 +121,8 @@ vocabulary! {
     EachStep "each-step" (Layer X) "what a layer gives for each step of a sequence, along the second axis";
     Either "either" (F G Args) "what one of the two gives";
     Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";
+    Encoded "encoded" (ReturnTensors Device Word [Dtype])
+        "a mapping of the class that is quoted: tensors on the CPU where PyTorch's are asked for, or on the device";
     Enumerate "enumerate" (X) "pairs of a counter and an element";
     Expand "expand" (X Sizes) [keeps_values reforms] "a view of these sizes, -1 keeps one";
     Factory "factory" (Size [Dtype Device RequiresGrad]) [places allocates] "a new tensor";
@@ -132,6 +134,7 @@ vocabulary! {
     FromData "from-data" (Data [Dtype Device RequiresGrad Size]) [places]
         "a new tensor of Python numbers or arrays, of this size where one is given, no graph";
     Gather "gather" (X Dim Index) [meets reforms] "the shape of index, numbers of x";
+    Generated "generated" (Receiver Asked) "what a model made without gradients, where it is; a flag asks for more";
     Generator "generator" ([Seed]) "a random generator";
     GlobalPool "global-pool" (X OutputSize Rank)
         "the last `rank` dimensions become output_size; None keeps one";
@@ -270,6 +273,8 @@ vocabulary! {
     TensorDataset "tensor-dataset" (Tensors) "a dataset of rows, as long as the first dimension";
     To "to" (X Args [Device Dtype]) [places keeps_values keeps_layout reforms converts]
         "a tensor on another device, in another dtype, or both, as the arguments say";
+    TokenIds "token-ids" (ReturnTensors)
+        "token ids: a tensor on the CPU where PyTorch's are asked for, a list where none are";
     Tolist "tolist" (X) "nested lists of Python numbers";
     Topk "topk" (X K Dim) "(values, indices), k long";
     Traced "traced" (F) "the same function, recorded as a graph";

@@ -5,6 +5,7 @@ use super::{
     AttributeWrite, Call, Interp, Uncalled, lineage::Base, modules::FORWARDS, python, roles::is_guessed,
     transfer,
 };
+use crate::apis::Api;
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
@@ -142,10 +143,10 @@ impl<'p> Interp<'p> {
             if api.property && apis.class(package).is_none() {
                 return self.call_api(api.name, &Call::new(place));
             }
-            return Value::Api(api.name);
+            return method_of_class(package, api);
         }
         match self.apis.class(package).and_then(|class| self.apis.method(class.name, name)) {
-            Some(api) => Value::Api(api.name),
+            Some(api) => method_of_class(package, api),
             None if python::constant(self, &canonical).is_some() => {
                 python::constant(self, &canonical).unwrap_or_default()
             }
@@ -195,6 +196,11 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A model that was made elsewhere has layers and attributes of its own.
+    fn is_unseen(&self, object: ObjId) -> bool {
+        self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque)
+    }
+
     /// An attribute that nothing we saw has set: its uses through `self` may say what it is.
     fn unseen_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
         // What stands in for something unknown is of the general class of its role, and a context object of
@@ -204,6 +210,7 @@ impl<'p> Interp<'p> {
         if let ClassRef::Api(class) = self.heap.get(object).class
             && !is_stand_in(class)
             && !self.is_managed(object)
+            && !self.is_unseen(object)
         {
             self.see(place, Sight::UnknownAttribute { class, name }, Confidence::High);
         }
@@ -283,11 +290,7 @@ impl<'p> Interp<'p> {
     fn is_class_method(&self, receiver: &Value, api: Ustr) -> bool {
         let is_class =
             receiver.as_obj().is_some_and(|object| matches!(self.heap.get(object).state, State::Class(_)));
-        is_class
-            && self
-                .apis
-                .get(api)
-                .is_some_and(|entry| entry.params.first().is_some_and(|first| first.name == "cls"))
+        is_class && self.apis.get(api).is_some_and(is_of_class)
     }
 
     fn class_value(&self, receiver: &Value) -> Value {
@@ -414,4 +417,17 @@ fn named_part(value: &Value, name: Ustr) -> Option<Value> {
         "indices" => Some(indices.clone()),
         _ => None,
     }
+}
+
+/// A function of a framework, or a method of one of its classes, which knows upon which it is called.
+fn method_of_class(holder: Ustr, api: &Api) -> Value {
+    match is_of_class(api) {
+        true => Value::Bound(Rc::new(Bound { receiver: Value::Api(holder), method: Method::Api(api.name) })),
+        false => Value::Api(api.name),
+    }
+}
+
+/// Whether a method is called upon a class: `Model.from_pretrained(name)`.
+fn is_of_class(method: &Api) -> bool {
+    method.params.first().is_some_and(|first| first.name == "cls")
 }

@@ -162,6 +162,10 @@ impl<'p> Interp<'p> {
         if self.is_record(*object) {
             self.place_tensors(*object, |_| device);
         }
+        if let State::Dict(entries) = self.heap.get(*object).state.clone() {
+            let moved = entries.map(|value| self.on_device(value, device));
+            self.heap.get_mut(*object).state = State::Dict(moved);
+        }
         for part in self.descendants(*object).iter() {
             self.place_tensors(part, |_| device);
             self.place_unseen(part);

@@ -89,6 +89,8 @@ pub struct Invocation<'a> {
     /// What `**kwargs` takes, and keywords that the entry does not list.
     pub more: Vec<(Ustr, Passed)>,
     pub open: bool,
+    /// What each item is that is not known one by one.
+    pub each: Option<Rc<Items>>,
 }
 
 impl<'a> Invocation<'a> {
@@ -107,6 +109,7 @@ impl<'a> Invocation<'a> {
             rest: Vec::new(),
             more: Vec::new(),
             open: call.open,
+            each: call.each.clone(),
         };
         let mut positional = call.positional.iter().map(Passed::as_operand);
         // The receiver of a property is its operand, listed or not.

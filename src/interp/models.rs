@@ -16,7 +16,11 @@ impl<'p> Interp<'p> {
     /// A module whose layers we do not see, with the name of its last one.
     pub(super) fn made_elsewhere(&mut self, call: &Invocation, head: &Value) -> Value {
         // A checkpoint's name is no class.
-        let told = call.nth(0).as_str().map(Ustr::from).filter(|name| self.apis.class(*name).is_some());
+        let named = match call.nth(0) {
+            Value::Api(class) => Some(class),
+            other => other.as_str().map(Ustr::from),
+        };
+        let told = named.filter(|name| self.apis.class(*name).is_some());
         let class = told.or_else(|| self.apis.class_of(Role::Module));
         let placing = match told {
             Some(class) if self.apis.owns(class).iter().any(|part| part == "session") => Device::Automatic,

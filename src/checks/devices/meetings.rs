@@ -3,10 +3,10 @@
 
 use super::forwards::Forwards;
 use super::stranded::{innermost, may_be_left, note_stranded, note_stranded_input};
-use crate::apis::{Need, Operand, Role, Transfer, Verb};
+use crate::apis::{Apply, Need, Operand, Role, Transfer, Verb};
 use crate::interp::{
-    Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator, TracePoint,
-    collect_tensors, given_tensors,
+    Base, Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator,
+    TracePoint, collect_tensors, given_tensors,
 };
 use crate::report::Place;
 use crate::syntax::BinaryOp;
@@ -120,15 +120,11 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     let inputs = given_tensors(call);
-    let apart = |tensor: &&Rc<Tensor>| {
-        tensor.device != Device::Unknown
-            && device.differs(tensor.device)
-            && !tensor.is_array
-            && tensor.rank() != Some(0)
-    };
+    let apart = |tensor: &&Rc<Tensor>| is_apart(device, tensor);
     // A model that is not seen into may want its lengths on the CPU, whatever else it is given, and moves its inputs
     // where it is told to.
-    let hidden = here.module().is_some_and(|module| module.weights == Learned::Opaque);
+    let hidden =
+        here.module().is_some_and(|module| module.weights == Learned::Opaque) && !joins_inputs(cx, object);
     let leads = call.values().next().map_or(call.each.is_some(), |first| !first.is_unknown());
     let told = call.keyword("device").is_some();
     if hidden && (told || !(leads && inputs.iter().all(|input| apart(&input)))) {
@@ -138,8 +134,49 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     if cx.is_just(object, Role::Module) && is_part_of_batch(&input) && !is_left_behind(cx, &input) {
         return;
     }
-    let confidence = here.confidence.min(input.confidence);
-    let (module, at) = at_fault(cx, object, &input).unwrap_or((object, cx.at(call.place, confidence)));
+    meet_input(cx, object, device, &input, call.place);
+}
+
+/// Whether an input of a model is where the model is not.
+fn is_apart(device: Device, tensor: &Tensor) -> bool {
+    tensor.device != Device::Unknown
+        && device.differs(tensor.device)
+        && !tensor.is_array
+        && tensor.rank() != Some(0)
+}
+
+/// Whether a model of a framework computes with all that it is given, and moves nothing of it.
+fn joins_inputs(cx: &Interp<'_>, model: ObjId) -> bool {
+    let mut bases = cx.lineage(cx.heap.get(model).class).into_iter();
+    bases.any(|base| matches!(base, Base::Api(class) if cx.apis.joins_inputs(class)))
+}
+
+/// `model.generate(**inputs)`: a method that computes with what it is given, as its model does.
+fn meet_receiver(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let is_receiver = |operand: &Operand| matches!(operand, Operand::Param(name) if *name == "self");
+    let joins = |need: &Apply<Need>| need.verb == Need::Together && need.args.iter().any(is_receiver);
+    if !call.api.needs.iter().any(joins) {
+        return;
+    }
+    let Some(model) = call.get("self").as_obj() else { return };
+    let Some(device) = cx.own_device(model).filter(|device| *device != Device::Unknown) else { return };
+    if cx.heap.get(model).module().is_none_or(|module| module.managed || module.scatters) {
+        return;
+    }
+    let mut inputs = call.tensors();
+    let named = call.more.iter().map(|(_, passed)| &passed.value);
+    named
+        .chain(call.each.as_ref().map(|each| &each.any))
+        .for_each(|value| collect_tensors(value, &mut inputs));
+    if let Some(input) = inputs.into_iter().find(|input| is_apart(device, input)) {
+        meet_input(cx, model, device, &input, call.place);
+    }
+}
+
+/// A model and one of its inputs on two devices.
+fn meet_input(cx: &mut Interp<'_>, object: ObjId, device: Device, input: &Tensor, place: Place) {
+    let confidence = cx.heap.get(object).confidence.min(input.confidence);
+    let (module, at) = at_fault(cx, object, input).unwrap_or((object, cx.at(place, confidence)));
     let what = Rc::from(format!("`{}`", cx.class_name(module)));
     let one = Side { device, what, made: Some(cx.heap.get(module).site) };
     let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
@@ -375,6 +412,7 @@ fn takes_no_number(call: &Invocation<'_>) -> bool {
 /// The operands of a framework's operation that needs them on one device.
 fn meet_operands(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     meet_reader(cx, call);
+    meet_receiver(cx, call);
     // What is told a device brings its operands there.
     if cx.apis.is_copying(call.api.name) || call.is_given("device") {
         return;

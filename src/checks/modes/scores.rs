@@ -38,6 +38,12 @@ fn told_apart(cx: &mut Interp<'_>, unpacked: &Unpacked<'_>) {
 
 fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     let (left, right) = (compare.left, compare.right);
+    // What a model compares with a number itself chooses a token or an expert.
+    let in_model = cx.running_modules().next().is_some();
+    let is_held_against = |value: &Value| {
+        let is_number = || value.as_num().is_some() && !in_model;
+        value.is_unknown() || value.as_tensor().is_some() || is_number()
+    };
     if is_by_model(left) != is_by_model(right) && is_held_against(left) && is_held_against(right) {
         cx.observe(compare.place, Scored, Confidence::High);
     }
@@ -55,8 +61,4 @@ fn judged(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
 
 fn is_by_model(value: &Value) -> bool {
     value.as_tensor().is_some_and(|tensor| tensor.learned || tensor.source == Source::Output)
-}
-
-fn is_held_against(value: &Value) -> bool {
-    value.is_unknown() || value.as_tensor().is_some() || value.as_num().is_some()
 }

@@ -9,6 +9,7 @@ mod draws;
 mod batched;
 mod convert;
 mod elementwise;
+mod encodings;
 mod enlarged;
 pub(super) mod factory;
 mod images;
@@ -134,6 +135,7 @@ functions! {
     Either => |interp, call| interp.either_result(call),
     Embedding => layers::embedding,
     Dummies => tables::dummies,
+    Encoded => encodings::encoded,
     Enumerate => |interp, call| interp.paired("enumerate", call),
     Expand => shape::expand,
     Factory => factory::factory,
@@ -143,6 +145,7 @@ functions! {
     Float => |_, _| Value::Float(None),
     FromData => factory::from_data,
     Gather => shape::gather,
+    Generated => encodings::generated,
     Generator => unknown,
     GlobalPool => windows::global_pool,
     GlobalPoolKeras => batched::global_pool,
@@ -257,6 +260,7 @@ functions! {
     TakeSamples => |interp, call| interp.taken(call),
     TensorDataset => |interp, call| interp.dataset_of(call, "tensors"),
     To => convert::to,
+    TokenIds => encodings::token_ids,
     Tolist => convert::to_list,
     Topk => reduce::top_k,
     Traced => |interp, call| interp.traced(&call.nth(0)),
