@@ -144,6 +144,7 @@ def mutants(options: argparse.Namespace, original: Original, text: str) -> list[
         if operator.__name__ in options.operators:
             places = sorted(operator(script), key=lambda place: place[0])
             out += [Mutant(original, operator.__name__, line, script.applied(edits)) for line, edits in places[: options.places]]
+    out = [one for one in out if not script.is_left_before(one.line)]
     known = equivalent()
     return [one for one in out if (original.repository, original.root, original.path, one.operator, str(one.line)) not in known]
 

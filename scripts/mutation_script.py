@@ -72,6 +72,12 @@ class Script:
                 return None
         return None
 
+    def is_left_before(self, line: int) -> bool:
+        """Whether the script itself ends before a line, which no run comes to."""
+        blocks = [self.tree.body, *(one.body for one in self.tree.body if isinstance(one, ast.If))]
+        ends = [one for block in blocks for one in block if isinstance(one, ast.Expr) and called(one.value, "exit", "quit")]
+        return any(end.lineno < line and any(line <= one.end_lineno for one in self.block(end)) for end in ends)
+
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements among which a statement stands."""
         parent = self.parents[statement]
