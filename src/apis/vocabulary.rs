@@ -9,6 +9,7 @@ pub(crate) const OWNED: &[&str] = &[
     "backward",
     "step",
     "clear",
+    "cells",
     "constructing",
     "device",
     "eval",

@@ -18,6 +18,7 @@ mod budget;
 mod builtins;
 mod call;
 mod call_path;
+mod cells;
 mod class;
 mod compiled;
 mod comprehension;

@@ -4,6 +4,7 @@ use super::ambient::Ambient;
 use super::beside_inputs;
 use super::budget::Budget;
 use super::call_path::Sites;
+use super::cells;
 use super::elements::Passes;
 use super::formulas::Symbols;
 use super::grad::Graphs;
@@ -113,6 +114,7 @@ impl<'p> Interp<'p> {
             // An exit of the program ends what runs, not what is defined below.
             self.stmt(*stmt);
         }
+        cells::run(self, file);
         let nodes = self.trace.pop().unwrap_or_default();
         self.frames.pop();
         if self.is_out_of_fuel() {
