@@ -1,7 +1,7 @@
 //! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
-use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, stmt::Flow};
+use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, questions, stmt::Flow};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, LoopId, Node, When};
@@ -195,7 +195,10 @@ impl<'p> Interp<'p> {
             self.note_pace(*test, when, body);
         }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
-        self.branch(when, &mut arms)
+        let before = self.trace.last().map_or(0, Vec::len);
+        let flow = self.branch(when, &mut arms);
+        questions::note(self, &tests, before);
+        flow
     }
 
     /// How often a branch on a counter's phase is taken: `(i + 1) % every == 0`.

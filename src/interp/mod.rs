@@ -67,6 +67,7 @@ mod parameters;
 mod parts;
 mod pipelines;
 pub mod python;
+mod questions;
 mod rations;
 mod reach;
 mod recipes;

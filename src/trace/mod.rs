@@ -109,6 +109,8 @@ pub enum Effect {
     Schedule { scheduler: ObjId, optimizer: Option<ObjId> },
     /// The branch that follows is taken every so often; `given` where the user says how often.
     Paced { every: Int, given: bool },
+    /// The questions that decide the branch that follows, arm by arm.
+    Asked { tests: Rc<[ArmTest]> },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
     /// A call that is not understood got hold of these, and may do this to their gradients.
@@ -137,6 +139,29 @@ pub enum Effect {
     Forward { module: ObjId, grad: Option<bool> },
     /// A module and all inside it are put into a mode; some module that we do not see is.
     Mode { module: Option<ObjId>, mode: Mode },
+}
+
+/// A question that has one answer wherever it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Asked {
+    pub question: u32,
+    /// The answer with which the arm is taken.
+    pub holds: bool,
+}
+
+/// What has to hold for an arm to be taken, where none before it is.
+#[derive(Clone, Debug, Default)]
+pub struct ArmTest {
+    /// What decides it; `None` of a question whose answer may change.
+    pub decides: Option<Asked>,
+    /// What has to hold as well: the parts of a conjunction.
+    pub needs: Box<[Asked]>,
+}
+
+impl ArmTest {
+    pub fn questions(&self) -> impl Iterator<Item = u32> {
+        self.decides.iter().chain(&self.needs).map(|asked| asked.question)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

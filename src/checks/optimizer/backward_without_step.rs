@@ -112,6 +112,7 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
             let one = if stepped.iter().any(applies) {
                 applied_after(script, &timeline, &events)
                     .or_else(|| applied_aside(script, &timeline, &events))
+                    .or_else(|| applied_by_option(script, &timeline, &events))
             } else {
                 never_applied(script, &timeline, &events)
             };
@@ -347,6 +348,48 @@ fn applied_aside(script: &Script, timeline: &Timeline, events: &Events) -> Optio
         };
         Some(unapplied(script, timeline, primary, backward, why))
     })
+}
+
+/// An option decides which backward runs, and then whether a step does: with one of its answers there is a backward of
+/// its own and no step, and each iteration clears.
+fn applied_by_option(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
+    if script.steps_unseen() || !script.steps_alone(timeline.optimizer, timeline.entry) {
+        return None;
+    }
+    script.supposing(timeline).into_iter().find_map(|answers| {
+        let [one, other] = answers.each_ref().map(|answer| reached(answer));
+        unstepped(script, timeline, events, &one, &other)
+            .or_else(|| unstepped(script, timeline, events, &other, &one))
+    })
+}
+
+/// The same, of one of the answers.
+fn unstepped(
+    script: &Script,
+    timeline: &Timeline,
+    events: &Events,
+    here: &Events,
+    otherwise: &Events,
+) -> Option<Unapplied> {
+    let uses = |event: &Rc<OptimizerEvent>| {
+        may_be_used(event) || matches!(event.kind, Kind::Step { .. } | Kind::Changed | Kind::Made(_))
+    };
+    if here.iter().any(uses) {
+        return None;
+    }
+    let is_own = |event: &&Rc<OptimizerEvent>| {
+        must_accumulate(event) && otherwise.iter().all(|other| other.place != event.place)
+    };
+    let backward = here.iter().find(is_own)?;
+    let innermost = *backward.loops.last()?;
+    let clear = here.iter().find(|event| is_zeroed(event) && event.loops == backward.loops)?;
+    let step = events.iter().find(|event| event.is_own_step() && event.is_in(innermost))?;
+    let named = here.iter().find(|event| event.kind == Kind::NamedStep);
+    let why = match named {
+        Some(_) => Unstepped::Named,
+        None => Unstepped::Aside { step: step.place, clear: clear.place },
+    };
+    Some(unapplied(script, timeline, named.unwrap_or(backward), backward, why))
 }
 
 fn unapplied(

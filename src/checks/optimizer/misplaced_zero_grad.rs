@@ -62,7 +62,7 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn misplaced_clears(script: &Script) -> Vec<ClearedEarly> {
     let mut found: Vec<ClearedEarly> = Vec::new();
-    for timeline in script.timelines(Parts::Apart) {
+    for timeline in script.timelines_by_options(Parts::Apart) {
         let moments = run::<GradientCycle>(&timeline);
         let Some(backward) = moments.iter().map(|moment| &moment.event).find(|event| event.is_backward())
         else {

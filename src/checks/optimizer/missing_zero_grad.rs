@@ -106,7 +106,7 @@ fn repeats_closure(script: &Script, at: &At) -> bool {
 
 fn uncleared_steps(script: &Script) -> Vec<UnclearedStep> {
     let mut found: Vec<UnclearedStep> = Vec::new();
-    for timeline in script.timelines(Parts::Apart) {
+    for timeline in script.timelines_by_options(Parts::Apart) {
         let moments = run::<GradientCycle>(&timeline);
         for (index, step) in moments.iter().enumerate().filter(|(_, moment)| moment.event.is_own_step()) {
             let arms =

@@ -210,7 +210,7 @@ pub(in crate::checks) fn ask_scaling<T>(
     ask: impl Fn(&ScalingRun, usize) -> Option<(Place, T)>,
 ) -> Vec<T> {
     let (mut found, mut seen) = (Vec::new(), Places::default());
-    for timeline in script.timelines(Parts::Together) {
+    for timeline in script.timelines_by_options(Parts::Together) {
         if !timeline.any(concerns_scaling) {
             continue;
         }

@@ -14,7 +14,7 @@ pub(crate) use view::{Certainty, Parts, Whose, whose, with_submodules};
 use crate::facts::Script;
 use crate::report::{Confidence, Place};
 use crate::source::still_wanted;
-use crate::trace::{At, Effect, EntryPoint, FnKey, LoopId, Node};
+use crate::trace::{Asked, At, Effect, EntryPoint, FnKey, LoopId, Node};
 use crate::values::{Int, ObjId, ObjSet, OptimizerState, Scaled};
 use projection::Projection;
 use rustc_hash::FxHashMap;
@@ -33,6 +33,9 @@ pub(crate) struct Timeline {
     /// What it owns, or the part of that whose timeline this is.
     pub state: OptimizerState,
     pub nodes: Vec<Node<Rc<OptimizerEvent>>>,
+    /// Questions that decide more than once what happens to it, some of them at most.
+    repeated: Vec<u32>,
+    key: Key,
 }
 
 /// Something that happens to the optimizer, or to the gradients that it applies.
@@ -180,13 +183,17 @@ struct Stepping {
 }
 
 /// What a timeline is made of.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     entry: usize,
     optimizer: ObjId,
     owns: ObjSet,
     alone: bool,
+    supposed: Option<Asked>,
 }
+
+/// So many questions are answered both ways.
+const MOST_QUESTIONS: usize = 4;
 
 impl Script<'_> {
     /// The timelines of the optimizers that step in an entry, of all entries.
@@ -205,24 +212,51 @@ impl Script<'_> {
                 let state = OptimizerState { owns, ..state.clone() };
                 // Another that owns the same takes part in all that is done to this one.
                 let alone = among.iter().all(|other| whose(heap, optimizer, &state, other).is_some());
-                all.push(self.timeline(entry, optimizer, state, alone));
+                all.push(self.timeline(Key { entry, optimizer, owns: state.owns, alone, supposed: None }));
             }
         }
         all
     }
 
-    fn timeline(&self, entry: usize, optimizer: ObjId, state: OptimizerState, alone: bool) -> Rc<Timeline> {
-        let key = Key { entry, optimizer, owns: state.owns.clone(), alone };
+    /// The same as `timelines`, but where an option decides twice: then there is one with each of its answers in the
+    /// place of the timeline in which it is answered anew each time.
+    pub(crate) fn timelines_by_options(&self, parts: Parts) -> Vec<Rc<Timeline>> {
+        let apart = |timeline: Rc<Timeline>| match self.supposing(&timeline) {
+            answered if answered.is_empty() => vec![timeline],
+            answered => answered.into_iter().flatten().collect(),
+        };
+        self.timelines(parts).into_iter().flat_map(apart).collect()
+    }
+
+    /// A timeline with either answer to each question that decides about it more than once.
+    pub(crate) fn supposing(&self, timeline: &Timeline) -> Vec<[Rc<Timeline>; 2]> {
+        let answered = |question: u32, holds: bool| {
+            let supposed = Some(Asked { question, holds });
+            self.timeline(Key { supposed, ..timeline.key.clone() })
+        };
+        timeline.repeated.iter().map(|one| [answered(*one, true), answered(*one, false)]).collect()
+    }
+
+    fn timeline(&self, key: Key) -> Rc<Timeline> {
+        let Key { entry, optimizer, .. } = key;
         if let Some(known) = self.timelines.made.borrow().get(&key) {
             return known.clone();
         }
         still_wanted(self.rehearsal.loops.len() + 1);
         let body = &self.rehearsal.entries[entry];
         let apart = &self.who_steps().by_entry[entry].cleared;
-        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, alone, apart);
-        let nodes = Projection::new(&view).sequence(&body.nodes).0;
+        let own = self.rehearsal.heap.get(optimizer).optimizer().cloned().unwrap_or_default();
+        let state = OptimizerState { owns: key.owns.clone(), ..own };
+        let view = OptimizerView::new(&self.rehearsal.heap, optimizer, state, key.alone, apart);
+        let mut projection = Projection::new(&view, key.supposed);
+        let nodes = projection.sequence(&body.nodes).0;
+        let repeated = match key.supposed {
+            None => repeated(&projection.questions),
+            Some(_) => Vec::new(),
+        };
         let OptimizerView { state, .. } = view;
-        let made = Rc::new(Timeline { entry, seeded: body.function, optimizer, state, nodes });
+        let seeded = body.function;
+        let made = Rc::new(Timeline { entry, seeded, optimizer, state, nodes, repeated, key: key.clone() });
         self.timelines.made.borrow_mut().insert(key, made.clone());
         made
     }
@@ -255,6 +289,18 @@ impl Script<'_> {
     fn who_steps(&self) -> &WhoSteps {
         self.timelines.who_steps.get_or_init(|| WhoSteps::of(&self.rehearsal.entries))
     }
+}
+
+/// Those that are there more than once.
+fn repeated(questions: &[u32]) -> Vec<u32> {
+    let mut found: Vec<u32> = Vec::new();
+    for (index, question) in questions.iter().enumerate() {
+        if found.len() < MOST_QUESTIONS && !found.contains(question) && questions[..index].contains(question)
+        {
+            found.push(*question);
+        }
+    }
+    found
 }
 
 impl WhoSteps {

@@ -4,7 +4,7 @@
 use super::view::OptimizerView;
 use super::{Kind, OptimizerEvent, Pace, Touched};
 use crate::report::Place;
-use crate::trace::{Does, Effect, Event, Exit, LoopId, Node, ScalerAct, When};
+use crate::trace::{ArmTest, Asked, Does, Effect, Event, Exit, LoopId, Node, ScalerAct, When};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -19,6 +19,11 @@ pub(super) struct Projection<'v, 'h> {
     context: Option<Context>,
     /// Of the branch that comes next.
     coming: Option<Rc<OptimizerEvent>>,
+    asked: Option<Rc<[ArmTest]>>,
+    /// The answer to a question that is taken for granted: arms that it excludes are left out.
+    supposed: Option<Asked>,
+    /// Questions that decide about an event, once for each branch that they decide.
+    pub(super) questions: Vec<u32>,
     /// Of the branches around.
     pace: Option<Pace>,
     conditional: bool,
@@ -74,9 +79,12 @@ impl Paths {
 }
 
 impl<'v, 'h> Projection<'v, 'h> {
-    pub(crate) fn new(view: &'v OptimizerView<'h>) -> Projection<'v, 'h> {
+    pub(crate) fn new(view: &'v OptimizerView<'h>, supposed: Option<Asked>) -> Projection<'v, 'h> {
         Projection {
             view,
+            asked: None,
+            supposed,
+            questions: Vec::new(),
             loops: Vec::new(),
             calls: Vec::new(),
             context: None,
@@ -131,6 +139,7 @@ impl<'v, 'h> Projection<'v, 'h> {
     fn branch(&mut self, when: When, arms: &[Vec<Node>], out: &mut Vec<Projected>) -> Paths {
         let counted = matches!(when, When::Phase | When::Counter);
         let paced = self.coming.take().filter(|_| counted);
+        let asked = self.asked.take();
         let around = (self.pace.clone(), self.conditional);
         if let Some(Kind::Paced(pace)) = paced.as_ref().map(|event| &event.kind) {
             self.pace = Some(pace.clone());
@@ -138,7 +147,10 @@ impl<'v, 'h> Projection<'v, 'h> {
         self.conditional |= when != When::Unknown;
         let mut paths = Paths::default();
         let mut projected = Vec::with_capacity(arms.len());
-        for arm in arms {
+        for (index, arm) in arms.iter().enumerate() {
+            if self.is_excluded(asked.as_deref(), index) {
+                continue;
+            }
             let (arm, inner) = self.sequence(arm);
             projected.push(arm);
             paths = paths.or(inner);
@@ -146,11 +158,26 @@ impl<'v, 'h> Projection<'v, 'h> {
         (self.pace, self.conditional) = around;
         if !paths.is_inert() {
             out.extend(paced.map(Node::Event));
+            self.questions.extend(asked.iter().flat_map(|tests| tests.iter()).flat_map(ArmTest::questions));
         }
         keep(Node::Branch { when, arms: projected }, paths, out)
     }
 
+    /// Whether the answer that is taken for granted leads past an arm: to one before it, or on to those behind.
+    fn is_excluded(&self, tests: Option<&[ArmTest]>, arm: usize) -> bool {
+        let (Some(supposed), Some(tests)) = (self.supposed, tests) else { return false };
+        let is_it = |asked: &Asked| asked.question == supposed.question;
+        let fails = |asked: &Asked| is_it(asked) && asked.holds != supposed.holds;
+        let is_taken = |test: &ArmTest| test.decides == Some(supposed);
+        let is_left = |test: &ArmTest| test.decides.iter().chain(&test.needs).any(fails);
+        tests.iter().take(arm).any(is_taken) || tests.get(arm).is_some_and(is_left)
+    }
+
     fn event(&mut self, event: &Event, out: &mut Vec<Projected>) -> Paths {
+        if let Effect::Asked { tests } = &event.effect {
+            self.asked = Some(tests.clone());
+            return Paths::through();
+        }
         if let Effect::Paced { every, given } = &event.effect {
             let pace = Pace { every: every.clone(), given: *given };
             self.coming = Some(self.placed(Kind::Paced(pace), event));

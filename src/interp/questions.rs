@@ -1,0 +1,270 @@
+//! Questions that are asked more than once: `if args.fp16:` around the backward pass decides as `if args.fp16:` around
+//! the step, for nothing writes the option in between. The trace keeps which question decides a branch.
+
+use super::Interp;
+use crate::report::{Confidence, FileId, Span};
+use crate::syntax::*;
+use crate::trace::{ArmTest, Asked, Effect, Event, Node};
+use crate::values::ObjId;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use ustr::Ustr;
+
+/// Questions by whom they are about, how they are written, and how often that was written before.
+#[derive(Default)]
+struct Questions {
+    ids: FxHashMap<(ObjId, Ustr, usize), u32>,
+    /// What each file writes, in order.
+    writes: FxHashMap<FileId, Rc<[Write]>>,
+}
+
+/// A name or an attribute path that is written.
+struct Write {
+    target: Ustr,
+    /// The last name of a path.
+    attribute: Option<Ustr>,
+    start: u32,
+    /// Where the innermost loop around it begins.
+    around: Option<u32>,
+    /// In a function that is no constructor.
+    in_method: bool,
+}
+
+/// A mode that calls set, and no option.
+const MODE: &str = "training";
+
+/// Notes which questions decide a branch that has run, where it left anything behind `before`.
+pub(super) fn note(interp: &mut Interp<'_>, tests: &[ExprId], before: usize) {
+    let left = interp.trace.last().and_then(|open| open.get(before..));
+    if !matches!(left, Some([.., Node::Branch { .. }])) {
+        return;
+    }
+    let asked: Rc<[ArmTest]> = tests.iter().map(|test| interp.questions_in(*test)).collect();
+    let place = tests.first().map(|test| interp.expr_place(*test));
+    if let (Some(place), Some(open)) = (place, interp.trace.last_mut())
+        && asked.iter().any(|test| test.questions().next().is_some())
+    {
+        let effect = Effect::Asked { tests: asked };
+        open.insert(open.len() - 1, Node::Event(Event { place, effect, confidence: Confidence::High }));
+    }
+}
+
+impl<'p> Interp<'p> {
+    fn questions_in(&mut self, test: ExprId) -> ArmTest {
+        let decides = self.question_in(test);
+        let needs = match &self.here().expr(test).kind {
+            ExprKind::Bool { and: true, items } => {
+                items.iter().filter_map(|item| self.question_in(*item)).collect()
+            }
+            _ => Box::default(),
+        };
+        ArmTest { decides, needs }
+    }
+
+    /// The question that a test asks, if its answer stays the same for as long as its body runs.
+    fn question_in(&mut self, test: ExprId) -> Option<Asked> {
+        let tree = self.here();
+        let (positive, holds) = bare(tree, test, true);
+        let mut paths = Vec::new();
+        if !operands(tree, positive, &mut paths) || paths.is_empty() {
+            return None;
+        }
+        let text = self.written_question(positive)?;
+        let mut before = 0;
+        for path in &paths {
+            before += self.writes_before(*path, tree.expr(test).span.start)?;
+        }
+        let about = self.whose(paths[0])?;
+        let question = self.remember(|questions: &mut Questions| {
+            let fresh = questions.ids.len() as u32;
+            *questions.ids.entry((about, text, before)).or_insert(fresh)
+        });
+        Some(Asked { question, holds })
+    }
+
+    fn text_at(&self, expr: ExprId) -> Option<&'p str> {
+        self.module(self.file()).source.text.get(self.here().expr(expr).span.range())
+    }
+
+    /// A test without what turns its answer round.
+    fn written_question(&self, test: ExprId) -> Option<Ustr> {
+        match &self.here().expr(test).kind {
+            ExprKind::Compare { first, rest } => {
+                let [(_, other)] = **rest else { return None };
+                let (first, other) = (self.text_at(*first)?, self.text_at(other)?);
+                Some(Ustr::from(&format!("{first} = {other}")))
+            }
+            _ => self.text_at(test).map(Ustr::from),
+        }
+    }
+
+    /// Whose name or attribute a path is: the same object under another name is asked the same.
+    fn whose(&self, path: ExprId) -> Option<ObjId> {
+        let tree = self.here();
+        let root = root_of(tree, path);
+        let ExprKind::Name(name) = tree.expr(root).kind else { return None };
+        let frame = self.frames.last()?;
+        let is_local = frame
+            .function
+            .is_none_or(|function| self.module(frame.file).names.scope(function).locals.contains(name));
+        let holder = match is_local {
+            true => frame.env,
+            false => self.loaded.modules.get(&frame.file)?.env,
+        };
+        let object = self.heap.attr(holder, name).and_then(|value| value.bare().as_obj());
+        Some(object.filter(|_| root != path).unwrap_or(holder))
+    }
+
+    /// How often a path is written in the running body before a place; `None` where an iteration, or a call, may write it.
+    fn writes_before(&mut self, path: ExprId, place: u32) -> Option<usize> {
+        let frame = self.frames.last()?;
+        let (tree, body) = (frame.tree, frame.function.map(|function| frame.tree.function(function).span));
+        let writes = self.writes_in(self.file());
+        let is_within = |start: u32| body.is_none_or(|body| (body.start..body.end).contains(&start));
+        let (mut before, mut at) = (0, path);
+        loop {
+            let text = Ustr::from(self.text_at(at)?);
+            for write in writes.iter().filter(|write| write.target == text && is_within(write.start)) {
+                if write.around.is_some_and(is_within) {
+                    return None;
+                }
+                before += usize::from(write.start < place);
+            }
+            match tree.expr(at).kind {
+                ExprKind::Attribute { base, name, .. } => {
+                    let elsewhere = |write: &&Write| write.in_method && !is_within(write.start);
+                    let mut others = writes.iter().filter(elsewhere);
+                    // Calls may change it at any time.
+                    if name == MODE || others.any(|write| write.attribute == Some(name)) {
+                        return None;
+                    }
+                    at = base;
+                }
+                ExprKind::Subscript { base, .. } => at = base,
+                _ => return Some(before),
+            }
+        }
+    }
+
+    fn writes_in(&mut self, file: FileId) -> Rc<[Write]> {
+        if let Some(known) = self.remember(|questions: &mut Questions| questions.writes.get(&file).cloned()) {
+            return known;
+        }
+        let found: Rc<[Write]> = writes(self.tree(file), &self.module(file).source.text).into();
+        self.remember(|questions: &mut Questions| {
+            questions.writes.insert(file, found.clone());
+        });
+        found
+    }
+}
+
+/// What is asked, and whether the test holds where that does.
+fn bare(tree: &Tree, test: ExprId, holds: bool) -> (ExprId, bool) {
+    match &tree.expr(test).kind {
+        ExprKind::Unary { op: UnaryOp::Not, operand } => bare(tree, *operand, !holds),
+        ExprKind::Compare { rest, .. } if matches!(**rest, [(CompareOp::IsNot | CompareOp::NotEq, _)]) => {
+            (test, !holds)
+        }
+        _ => (test, holds),
+    }
+}
+
+/// The names and attributes that a test is about; whether there is nothing else in it but literals.
+fn operands(tree: &Tree, expr: ExprId, paths: &mut Vec<ExprId>) -> bool {
+    match &tree.expr(expr).kind {
+        ExprKind::Name(_) => {
+            paths.push(expr);
+            true
+        }
+        ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => {
+            let is_path = is_path(tree, expr);
+            paths.extend(is_path.then_some(expr));
+            is_path
+        }
+        ExprKind::Compare { first, rest } => {
+            let same =
+                matches!(**rest, [(CompareOp::Is | CompareOp::IsNot | CompareOp::Eq | CompareOp::NotEq, _)]);
+            same && operands(tree, *first, paths)
+                && rest.iter().all(|(_, other)| operands(tree, *other, paths))
+        }
+        ExprKind::Bool { items, .. } => items.iter().all(|item| operands(tree, *item, paths)),
+        ExprKind::Unary { op: UnaryOp::Not, operand } => operands(tree, *operand, paths),
+        ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::True | ExprKind::False | ExprKind::None => true,
+        _ => false,
+    }
+}
+
+/// `args.fp16`, `config["fp16"]`
+fn is_path(tree: &Tree, expr: ExprId) -> bool {
+    match tree.expr(expr).kind {
+        ExprKind::Name(_) => true,
+        ExprKind::Attribute { base, .. } => is_path(tree, base),
+        ExprKind::Subscript { base, index } => {
+            matches!(tree.expr(index).kind, ExprKind::Str(_)) && is_path(tree, base)
+        }
+        _ => false,
+    }
+}
+
+fn root_of(tree: &Tree, path: ExprId) -> ExprId {
+    match tree.expr(path).kind {
+        ExprKind::Attribute { base, .. } | ExprKind::Subscript { base, .. } => root_of(tree, base),
+        _ => path,
+    }
+}
+
+/// All that a file writes.
+fn writes(tree: &Tree, text: &str) -> Vec<Write> {
+    let is_loop = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. });
+    let loops: Vec<Span> = tree.stmts.iter().filter(is_loop).map(|stmt| stmt.span).collect();
+    let is_method = |function: &&Function| function.name != "__init__" && function.name != "<lambda>";
+    let methods: Vec<Span> = tree.functions.iter().filter(is_method).map(|function| function.span).collect();
+    let mut found = Vec::new();
+    let mut add = |target: ExprId| {
+        let Expr { kind, span } = tree.expr(target);
+        let Some(target) = text.get(span.range()).map(Ustr::from) else { return };
+        let attribute = match kind {
+            ExprKind::Attribute { name, .. } => Some(*name),
+            _ => None,
+        };
+        let around = loops.iter().filter(|around| around.contains(*span)).map(|around| around.start).max();
+        let in_method = methods.iter().any(|method| method.contains(*span));
+        found.push(Write { target, attribute, start: span.start, around, in_method });
+    };
+    tree.stmts.iter().for_each(|stmt| each_target(tree, &stmt.kind, &mut add));
+    for expr in &tree.exprs {
+        if let ExprKind::Walrus { name, .. } = expr.kind {
+            let start = expr.span.start;
+            found.push(Write { target: name, attribute: None, start, around: Some(start), in_method: true });
+        }
+    }
+    found
+}
+
+/// The names, attributes and items that a statement writes.
+fn each_target(tree: &Tree, stmt: &StmtKind, add: &mut dyn FnMut(ExprId)) {
+    match stmt {
+        StmtKind::Assign { targets, .. } | StmtKind::Del(targets) => {
+            targets.iter().for_each(|target| each_part(tree, *target, add));
+        }
+        StmtKind::AugAssign { target, .. }
+        | StmtKind::AnnAssign { target, .. }
+        | StmtKind::For { target, .. } => {
+            each_part(tree, *target, add);
+        }
+        StmtKind::With { items, .. } => {
+            items.iter().filter_map(|item| item.target).for_each(|target| each_part(tree, target, add));
+        }
+        _ => {}
+    }
+}
+
+fn each_part(tree: &Tree, target: ExprId, add: &mut dyn FnMut(ExprId)) {
+    match &tree.expr(target).kind {
+        ExprKind::Tuple(items) | ExprKind::List(items) => {
+            items.iter().for_each(|item| each_part(tree, *item, add));
+        }
+        ExprKind::Starred(inner) => each_part(tree, *inner, add),
+        _ => add(target),
+    }
+}
