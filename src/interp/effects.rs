@@ -185,6 +185,7 @@ impl<'p> Interp<'p> {
             let confidence = self.heap.get(object).confidence;
             let scaler = self.working_scaler(scaler).or(self.ambient.stepping);
             self.run_step_hooks(object, BEFORE_STEP, call.place);
+            self.change_what_is_kept(object);
             self.event(call.place, Effect::Step { optimizer: object, scaler }, confidence);
             self.run_step_hooks(object, AFTER_STEP, call.place);
         } else if !self.step_wrapper(object, scaler, call.place) {
@@ -204,6 +205,7 @@ impl<'p> Interp<'p> {
             return;
         }
         let confidence = self.heap.get(object).confidence;
+        self.change_what_is_kept(object);
         self.event(place, Effect::Step { optimizer: object, scaler: self.ambient.stepping }, confidence);
     }
 

@@ -39,7 +39,8 @@ impl<'p> Interp<'p> {
         let (epoch, inner) = (self.epoch, inner.into());
         let within = self.active.last().map(|active| active.id);
         let (layer, walks) = (None, Vec::new());
-        let part = GraphPart { place, epoch, within, hidden, layer, inner, walks, escaped: false };
+        let part =
+            GraphPart { place, epoch, within, hidden, layer, inner, walks, escaped: false, told: false };
         self.out.parts.push(part);
         self.unwalked(|unwalked| unwalked.insert(id));
         id
@@ -119,7 +120,15 @@ impl<'p> Interp<'p> {
         self.note_freed(nodes, place, tensor.confidence);
         self.note_freed_by_itself(nodes, place, tensor.confidence, retains);
         let walk = self.out.backward_passes.len() as u32;
-        self.out.backward_passes.push(BackwardPass { place, retains, others: nodes.others && !nodes.own });
+        self.out.backward_passes.push(BackwardPass {
+            place,
+            retains,
+            others: nodes.others && !nodes.own,
+            open: false,
+        });
+        if retains == Some(true) {
+            self.heap.update(|kept: &mut Kept| kept.insert(walk, nodes.leaves.clone()));
+        }
         let all = self.parts_within(&tensor.graph, |_| true);
         // Each remembers the pass.
         self.burn((all.len() / PARTS_A_STEP) as u32);
@@ -256,8 +265,56 @@ impl<'p> Interp<'p> {
     /// What goes out of sight may be walked there.
     pub(super) fn lose_parts(&mut self, tensor: &Tensor) {
         for id in self.parts_within(&tensor.graph, |_| true) {
-            self.out.parts[id as usize].escaped = true;
+            self.lose_part(id);
         }
+    }
+
+    fn lose_part(&mut self, id: u32) {
+        let is_of_use = self.is_of_use(id);
+        let part = &mut self.out.parts[id as usize];
+        match is_of_use {
+            true => part.escaped = true,
+            false => part.told = true,
+        }
+    }
+
+    /// Code that is not seen runs: it may go back through what was kept and what it was handed before.
+    pub(super) fn open_what_is_kept(&mut self) {
+        let kept = self.heap.state::<Kept>().map(|kept| kept.walks().collect::<Vec<_>>());
+        kept.into_iter().flatten().for_each(|walk| self.out.backward_passes[walk as usize].open = true);
+    }
+
+    /// Whether who gets hold of a part may still go back through it. What was kept of it saved parameters that a step has
+    /// changed since; and through what nobody has walked, not before it was kept.
+    fn is_of_use(&self, id: u32) -> bool {
+        let kept = self.heap.state::<Kept>();
+        let is_stale = |walk: &u32| {
+            let retains = self.out.backward_passes[*walk as usize].retains == Some(true);
+            retains && !kept.is_some_and(|kept| kept.contains(*walk))
+        };
+        let walks = &self.out.parts[id as usize].walks;
+        !walks.iter().all(is_stale)
+    }
+
+    /// An optimizer changes what it owns, in place.
+    pub(super) fn change_what_is_kept(&mut self, optimizer: ObjId) {
+        if self.heap.state::<Kept>().is_none() {
+            return;
+        }
+        let Some(state) = self.heap.get(optimizer).optimizer() else { return };
+        let mut changed = state.owns.clone();
+        for owner in state.owns.iter() {
+            changed = changed.union(&self.heap.descendants(owner));
+        }
+        let (others, heap) = (state.others, &self.heap);
+        let stale: Vec<ObjId> = heap.state::<Kept>().map(|kept| kept.leaves()).unwrap_or_default();
+        let is_changed = |leaf: ObjId| {
+            others
+                || changed.contains(leaf)
+                || heap.descendants(leaf).iter().any(|part| changed.contains(part))
+        };
+        let stale: ObjSet = stale.into_iter().filter(|leaf| is_changed(*leaf)).collect();
+        self.heap.update(|kept: &mut Kept| kept.change(|leaf| stale.contains(leaf)));
     }
 
     /// Whether a backward keeps its graph: as its arguments say, or as `create_graph` does where they do not.
@@ -298,7 +355,9 @@ impl<'p> Interp<'p> {
         }
         let own = |part: &Part| part.id as usize >= recorded;
         let own: Vec<u32> = held.iter().flat_map(|tensor| self.parts_within(&tensor.graph, own)).collect();
-        own.into_iter().for_each(|id| self.out.parts[id as usize].escaped = true);
+        for id in own {
+            self.lose_part(id);
+        }
     }
 }
 

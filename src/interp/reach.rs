@@ -36,6 +36,7 @@ impl Interp<'_> {
     /// The same, of something that is called by a name: one that says nothing of training leaves gradients as they are.
     pub(super) fn havoc_by(&mut self, name: Option<Ustr>, call: &Call) {
         self.spoil_arguments(call);
+        self.open_what_is_kept();
         let mut touched = ObjSet::default();
         let values: Vec<Value> = call.values().cloned().collect();
         let before = std::mem::replace(&mut self.graphs.leaving, Leaving::HandedOver);

@@ -367,6 +367,8 @@ pub struct GraphPart {
     pub walks: Vec<u32>,
     /// It went where we do not see who walks it.
     pub escaped: bool,
+    /// It went there before anybody walked it, or when a step had changed what it was computed of.
+    pub told: bool,
 }
 
 /// A backward pass of the rehearsal; one for each time that it was rehearsed.
@@ -377,6 +379,8 @@ pub struct BackwardPass {
     pub retains: Option<bool>,
     /// It walks more than the parts that we know.
     pub others: bool,
+    /// Code that is not seen ran while the graph that it kept was of use.
+    pub open: bool,
 }
 
 /// Everything that one rehearsal of a file found.

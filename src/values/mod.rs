@@ -34,7 +34,7 @@ pub use int::{Int, Symbol};
 pub use notes::{Note, Notes};
 pub use object::*;
 pub use parameter::{ParamGroup, Parameter, Params};
-pub use parts::{Part, Parts, Unwalked};
+pub use parts::{Kept, Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
 pub use relation::{Extreme, Relation};

@@ -1,7 +1,7 @@
 //! Parts of a graph: what single calls of layers recorded, so that we can tell whether two backward passes
 //! walk the same of it.
 
-use super::FlowState;
+use super::{FlowState, ObjId, ObjSet};
 use std::rc::Rc;
 
 /// One part, by its number; numbers grow in the order of the rehearsal.
@@ -116,6 +116,42 @@ impl FlowState for Unwalked {
         ids.sort_unstable();
         ids.dedup();
         Unwalked { forgotten: self.forgotten.max(other.forgotten), ids }
+    }
+}
+
+/// Backward passes that kept their graph, by their number, and what they led to: no step has changed these since on some
+/// way to this point. After it, who goes back again gets an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept(Vec<(u32, ObjSet)>);
+
+impl Kept {
+    pub fn contains(&self, walk: u32) -> bool {
+        self.0.iter().any(|(known, _)| *known == walk)
+    }
+
+    pub fn insert(&mut self, walk: u32, leaves: ObjSet) {
+        self.0.push((walk, leaves));
+    }
+
+    pub fn walks(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|(walk, _)| *walk)
+    }
+
+    pub fn leaves(&self) -> Vec<ObjId> {
+        self.0.iter().flat_map(|(_, leaves)| leaves.iter()).collect()
+    }
+
+    /// What leads to nothing but what is changed here is of no use any more.
+    pub fn change(&mut self, changes: impl Fn(ObjId) -> bool) {
+        self.0.retain(|(_, leaves)| leaves.is_empty() || !leaves.iter().all(&changes));
+    }
+}
+
+impl FlowState for Kept {
+    fn join(&self, other: &Kept) -> Kept {
+        let mut all = self.clone();
+        all.0.extend(other.0.iter().filter(|(walk, _)| !self.contains(*walk)).cloned());
+        all
     }
 }
 

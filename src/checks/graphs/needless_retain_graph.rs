@@ -5,6 +5,7 @@ use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
 use crate::report::{FileId, Fix, Place, Severity};
 use crate::trace::{At, BackwardPass, GraphRetained};
+use crate::values::Kept;
 
 pub(super) static RULE: Rule = Rule {
     id: "needless-retain-graph",
@@ -40,9 +41,6 @@ fn check(script: &Script, out: &mut Findings) {
 
 /// Backward passes in a loop that keep a graph which no other goes through.
 fn graphs_kept_in_vain<'a>(script: &Script<'a>) -> Vec<&'a At> {
-    if script.rehearsal.out_of_fuel {
-        return Vec::new();
-    }
     // A graph of which we know nothing may be any of those that its file makes.
     let mut unknown: Vec<FileId> =
         script.rehearsal.unknown_backwards.iter().map(|place| place.file).collect();
@@ -64,8 +62,12 @@ fn is_walked_later(script: &Script, backward: Place) -> bool {
     if !own.is_empty() && !other.is_empty() {
         return true;
     }
+    let kept = script.rehearsal.heap.state::<Kept>();
+    // Somebody had it before, and ran again before a step put an end to it.
+    let is_open =
+        |walk: &u32| backward_passes[*walk as usize].open || kept.is_some_and(|kept| kept.contains(*walk));
     script.rehearsal.parts.iter().any(|part| {
-        let first = part.walks.iter().position(here);
-        first.is_some_and(|first| part.escaped || first + 1 < part.walks.len())
+        let Some(first) = part.walks.iter().position(here) else { return false };
+        part.escaped || part.told && part.walks.iter().any(is_open) || first + 1 < part.walks.len()
     })
 }

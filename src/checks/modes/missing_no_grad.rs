@@ -269,7 +269,8 @@ fn same_loop(a: &At, b: &At) -> bool {
 /// perhaps only. What an object that is not a tensor holds of it, a distribution for one, is not known.
 fn is_lost(script: &Script, forward: &Forward) -> bool {
     let parts = &script.rehearsal.parts[forward.parts.start as usize..forward.parts.end as usize];
-    let unused = !parts.is_empty() && parts.iter().all(|part| part.walks.is_empty() && !part.escaped);
+    let unused =
+        !parts.is_empty() && parts.iter().all(|part| part.walks.is_empty() && !part.escaped && !part.told);
     unused && forward.output.as_obj().is_none()
 }
 

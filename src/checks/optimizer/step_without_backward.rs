@@ -30,7 +30,7 @@ struct IdleStep {
 fn check(script: &Script, out: &mut Findings) {
     let rehearsal = script.rehearsal;
     // A loss that goes where nobody sees may have its backward pass there.
-    let is_unseen = rehearsal.parts.iter().any(|part| part.escaped);
+    let is_unseen = rehearsal.parts.iter().any(|part| part.escaped || part.told);
     if is_unseen
         || detaches(script)
         || rehearsal.out_of_fuel
