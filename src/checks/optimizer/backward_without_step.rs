@@ -95,14 +95,11 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
     let mut found: Vec<Unapplied> = Vec::new();
-    if script.rehearsal.out_of_fuel {
-        return found;
-    }
     let heap = &script.rehearsal.heap;
     let stepped = script.stepping_optimizers();
     for (index, entry) in script.rehearsal.entries.iter().enumerate() {
         let mut used = in_use(script, entry);
-        if stepped.is_empty() && entry.function.is_none() {
+        if stepped.is_empty() && entry.function.is_none() && !script.rehearsal.out_of_fuel {
             used = used.union(&optimizers_of_script(script));
         }
         for timeline in script.timelines_in(index, &used, Parts::Together) {
@@ -177,14 +174,16 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     let named = events.iter().find(|event| event.kind == Kind::NamedStep);
     let cleared = |id: &LoopId| events.iter().any(|event| is_zeroed(event) && event.is_in(*id));
     // Where no optimizer steps at all, it may be the clearing that is forgotten, too.
-    let nobody_steps = script.stepping_optimizers().is_empty();
+    // What was not rehearsed may step, but not for iterations that were, and that clear.
+    let nobody_steps = script.stepping_optimizers().is_empty() && !script.rehearsal.out_of_fuel;
     let trains =
         |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_) | Over::Counter);
     let nothing_steps = nobody_steps && timeline.seeded.is_none();
     let forgotten = |event: &OptimizerEvent| nothing_steps && event.loops.iter().any(trains);
     // One update, by whoever calls it again and again: the optimizer is there, is cleared, and steps nowhere.
     let is_update = |event: &OptimizerEvent| {
-        event.loops.is_empty() && is_cleared_beside(events, event) && is_of_its_own(script, timeline, event)
+        let alone = event.loops.is_empty() && is_cleared_beside(events, event);
+        alone && !script.rehearsal.out_of_fuel && is_of_its_own(script, timeline, event)
     };
     let in_loop = |event: &OptimizerEvent| {
         let told = named.is_some() || event.loops.iter().any(cleared) || forgotten(event);

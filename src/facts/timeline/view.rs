@@ -61,8 +61,7 @@ impl<'h> OptimizerView<'h> {
         if self.overlaps(leaves) {
             return Some(Certainty::Must);
         }
-        let must = self.alone && (others || self.state.owns.is_empty());
-        (others || self.state.others).then_some(if must { Certainty::Must } else { Certainty::May })
+        (others || self.state.others).then_some(if self.alone { Certainty::Must } else { Certainty::May })
     }
 
     /// Whether gradients of these are the optimizer's; they may be where no other optimizer could be meant.
