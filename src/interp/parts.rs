@@ -307,7 +307,7 @@ impl<'p> Interp<'p> {
             changed = changed.union(&self.heap.descendants(owner));
         }
         let (others, heap) = (state.others, &self.heap);
-        let stale: Vec<ObjId> = heap.state::<Kept>().map(|kept| kept.leaves()).unwrap_or_default();
+        let stale: Vec<ObjId> = heap.state::<Kept>().map(Kept::leaves).unwrap_or_default();
         let is_changed = |leaf: ObjId| {
             others
                 || changed.contains(leaf)

@@ -1,10 +1,8 @@
 //! The rehearsal of one file: its body as a script, then every function that nothing called.
 
 use super::ambient::Ambient;
-use super::beside_inputs;
 use super::budget::Budget;
 use super::call_path::Sites;
-use super::cells;
 use super::elements::Passes;
 use super::formulas::Symbols;
 use super::grad::Graphs;
@@ -13,7 +11,7 @@ use super::rations::{FUEL_A_FORWARD, FUEL_A_TRAINING};
 use super::reach::Leaving;
 use super::scope::Loaded;
 use super::supposed::Supposed;
-use super::{Call, Constructed, Hooks, Interp, Passed, Settings, modules::FORWARDS};
+use super::{Call, Constructed, Hooks, Interp, Passed, Settings, beside_inputs, cells, modules::FORWARDS};
 use crate::apis::Apis;
 use crate::names::Project;
 use crate::report::{Confidence, FileId, Place, Span};
