@@ -176,7 +176,13 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
     let in_loop = apart && (of_data && (own_data || *scored) || goes_on());
     // A function that validates within a training loop: the loop goes back through other graphs.
     let in_function = confidence == Confidence::High || !at.calls.is_empty();
-    let by_itself = || in_function && of_data && *scored && is_by_itself(script, at);
+    let by_itself = || {
+        in_function
+            && of_data
+            && *scored
+            && is_by_itself(script, at)
+            && !is_beside_trained(script, at, forward)
+    };
     let decides = || {
         let steps = innermost.is_some_and(|id| matches!(script.rehearsal.loop_info(*id).over, Over::Counter));
         // Whoever calls a function may do so in a loop that trains.
@@ -225,6 +231,20 @@ fn is_of_parameter(script: &Script, at: &At, id: LoopId) -> Option<bool> {
     };
     let given = function.params.iter().any(|param| param.name == name);
     Some(given && repeated.file == at.place.file && function.span.contains(repeated.span))
+}
+
+/// Whether the call that runs a forward computes a loss with the same model, and with gradients: what it computes
+/// without is what the loss is held against, as the target of an agent, and no evaluation.
+fn is_beside_trained(script: &Script, at: &At, forward: &Forward) -> bool {
+    let parts = script.rehearsal.heap.descendants(forward.module);
+    let is_it = |module: ObjId| module == forward.module || parts.contains(module);
+    script.sightings().any(|(other, sight)| match sight {
+        Sight::Forward(trained) if trained.grad == Some(true) && is_it(trained.module) => {
+            let in_call = other.loops == at.loops && other.calls.starts_with(&at.calls);
+            in_call && other.seeded == at.seeded && script.rehearsal.backpropagated.contains(&trained.graph)
+        }
+        _ => false,
+    })
 }
 
 /// Whether another model runs beside a forward that was put into evaluation mode.
