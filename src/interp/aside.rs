@@ -53,7 +53,7 @@ impl<'p> Interp<'p> {
     /// Runs a block from here as if it were taken, looks at what it leaves, and takes everything back but what
     /// checkers remember. `None` where the block does not come to its end with little fuel.
     pub(crate) fn aside<R>(&mut self, block: &'p [StmtId], look: impl FnOnce(&mut Self) -> R) -> Option<R> {
-        let returned = self.frames.last_mut().and_then(|frame| frame.returned.take());
+        let returned = self.frames.last().map_or(0, |frame| frame.returned.len());
         let exits = self.frames.last().map_or(0, |frame| frame.exits.len());
         let left =
             self.active.last().map(|active| (active.breaks.len(), active.continues.len(), active.escapes));
@@ -62,7 +62,7 @@ impl<'p> Interp<'p> {
             look(interp)
         });
         if let Some(frame) = self.frames.last_mut() {
-            frame.returned = returned;
+            frame.returned.truncate(returned);
             frame.exits.truncate(exits);
         }
         if let (Some(active), Some((breaks, continues, escapes))) = (self.active.last_mut(), left) {

@@ -336,10 +336,6 @@ impl<'p> Interp<'p> {
         if let Some(around) = frame.as_ref().and_then(|frame| frame.around) {
             self.awaiting = Some((call.place, around));
         }
-        let exits = frame.map(|frame| frame.exits).unwrap_or_default();
-        for writes in &exits {
-            self.heap.join_in(writes);
-        }
         let exhausted = self.is_out_of_fuel();
         self.budget.floor = floor;
         if exhausted {
@@ -384,9 +380,15 @@ impl<'p> Interp<'p> {
                 if flow == Flow::Stop(Exit::Raise) {
                     self.on_always_raised(());
                 }
+                // Who goes on with what is returned finds what any of the returns left.
+                let exits = self.frames.last_mut().map(|frame| std::mem::take(&mut frame.exits));
+                exits.iter().flatten().for_each(|writes| {
+                    self.heap.join_in(writes);
+                });
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
-                let (returned, yielded) = (frame.returned.take(), frame.yielded.take());
+                let (returned, yielded) = (std::mem::take(&mut frame.returned), frame.yielded.take());
                 let (hands_on, cut_off) = (frame.hands_on, frame.cut_off.is_some());
+                let returned = self.heap.any_of(&Items::exact(returned));
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);
                     let items = self.list_of(place, yielded.unwrap_or_default());

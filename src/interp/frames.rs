@@ -16,7 +16,7 @@ pub(super) struct Frame<'p> {
     pub(super) tree: &'p Tree,
     pub(super) function: Option<FnId>,
     /// Values returned so far, and what the heap was at those returns.
-    pub(super) returned: Option<Value>,
+    pub(super) returned: Vec<Value>,
     pub(super) exits: Vec<heap::Writes>,
     pub(super) yielded: Option<Value>,
     /// The call of the function itself that was not followed any further.
@@ -70,7 +70,7 @@ impl<'p> Interp<'p> {
             file,
             tree: self.tree(file),
             function,
-            returned: None,
+            returned: Vec::new(),
             exits: Vec::new(),
             yielded: None,
             cut_off: None,

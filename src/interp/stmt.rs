@@ -108,13 +108,8 @@ impl<'p> Interp<'p> {
     }
 
     fn return_value(&mut self, value: Value) {
-        let Some(frame) = self.frames.last_mut() else { return };
-        let joined = match frame.returned.take() {
-            None => value,
-            Some(other) => self.heap.join(&other, &value),
-        };
         if let Some(frame) = self.frames.last_mut() {
-            frame.returned = Some(joined);
+            frame.returned.push(value);
         }
     }
 }

@@ -40,12 +40,14 @@ impl Heap {
     pub(super) fn renew_merged(&mut self, known: ObjId, a: ObjId, b: ObjId) {
         match (&self.get(a).state, &self.get(b).state) {
             (State::Module(_), State::Module(_)) => self.renew_merged_module(known, a, b),
-            (State::List(_) | State::Dict(_), _) => self.renew_merged_container(known, a, b),
+            (State::List(_) | State::Dict(_), _) | (State::Plain, State::Plain) => {
+                self.renew_merged_container(known, a, b);
+            }
             _ => {}
         }
     }
 
-    /// Containers that were made again since: what the merged one held is gone with them.
+    /// Containers and instances that were made again since: what the merged one held is gone with them.
     fn renew_merged_container(&mut self, known: ObjId, a: ObjId, b: ObjId) {
         let (x, y) = (self.get(a), self.get(b));
         let epoch = x.epoch.min(y.epoch);

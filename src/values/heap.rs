@@ -164,6 +164,8 @@ impl Heap {
         let mut ids: Vec<ObjId> = first.objects().chain(second.objects()).collect();
         ids.sort_unstable();
         ids.dedup();
+        let again = self.made_again_by_one(&first, &second, &ids);
+        ids.retain(|id| !again.contains(id));
         for id in ids {
             let before = self.objects[id.0 as usize].clone();
             let a = first.objects.remove(&id).unwrap_or_else(|| before.clone());

@@ -25,6 +25,24 @@ impl Heap {
         })
     }
 
+    /// Containers that one of two ways made again, and of which the other left what an earlier iteration made: whoever
+    /// goes on with one goes on with the new one. They come first, since whoever holds them finds what they hold now.
+    pub(super) fn made_again_by_one(&mut self, first: &Writes, second: &Writes, ids: &[ObjId]) -> Vec<ObjId> {
+        let mut again = Vec::new();
+        for id in ids {
+            let ((Some(left), None) | (None, Some(left))) = (first.objects.get(id), second.objects.get(id))
+            else {
+                continue;
+            };
+            if is_made_again(self.get(*id), left) {
+                let left = left.clone();
+                self.put(*id, left);
+                again.push(*id);
+            }
+        }
+        again
+    }
+
     /// Weakly adds what another way to this point left. Returns whether anything changed.
     pub fn join_in(&mut self, writes: &Writes) -> bool {
         if let Some(states) = &writes.states {
@@ -39,7 +57,7 @@ impl Heap {
         for id in ids {
             let here = self.objects[id.0 as usize].clone();
             let renewed = self.renewed.get(&id).map(|left| self.objects[left.0 as usize].clone());
-            let again = self.at_head && renewed.is_none() && is_made_again(&here, &writes.objects[&id]);
+            let again = renewed.is_none() && is_made_again(&here, &writes.objects[&id]);
             let left = renewed.as_ref().unwrap_or(&writes.objects[&id]);
             let joined = if again { left.clone() } else { self.join_objects(&here, left) };
             if Rc::ptr_eq(&joined, &here) {
@@ -55,7 +73,7 @@ impl Heap {
     }
 }
 
-/// A container that a round made again: what lies here is of an earlier iteration of a loop around, and gone.
+/// A container that a round or a way made again: what lies here is of an earlier iteration, and gone.
 fn is_made_again(here: &Object, left: &Object) -> bool {
     left.epoch > here.epoch && matches!(left.state, State::List(_) | State::Dict(_))
 }
