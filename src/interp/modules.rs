@@ -216,6 +216,10 @@ impl<'p> Interp<'p> {
         };
         match result {
             Some(value) => {
+                // A scale and an offset are cast to what they are applied to, and not the other way round.
+                let scales = api.is_some_and(|api| api.transfer() == Some(Transfer::Like));
+                let dtype = module.dtype.filter(|_| !scales);
+                let module = ModuleState { dtype, ..module };
                 let value = self.with_weights(object, &module, value, &mut None, call.place);
                 self.keep(&module, &value);
                 value
