@@ -81,9 +81,17 @@ impl<'p> Interp<'p> {
             None => self.typed_by_use(env, name, Value::Unknown),
         };
         if !value.is_unknown() {
-            self.heap.get_mut(env).set_attr(name, value.clone());
+            self.bind_for_good(env, name, value.clone());
         }
         value
+    }
+
+    /// Binds a name of a module whichever way asked for it first. A way that is taken back would take back with it what
+    /// statements of the module, which run once, have bound since.
+    fn bind_for_good(&mut self, env: ObjId, name: Ustr, value: Value) {
+        let journals = self.heap.suspend();
+        self.heap.get_mut(env).set_attr(name, value);
+        self.heap.resume(journals);
     }
 
     /// What a name means by convention, where nothing in the file can have bound it otherwise.
@@ -176,7 +184,7 @@ impl<'p> Interp<'p> {
         }
         if let Some(value) = &found {
             self.loaded.asked.remove(&(file, name));
-            self.heap.get_mut(env).set_attr(name, value.clone());
+            self.bind_for_good(env, name, value.clone());
         }
         found
     }
@@ -216,11 +224,13 @@ impl<'p> Interp<'p> {
         if !self.loaded.asked.insert((file, name)) {
             return;
         }
+        let journals = self.heap.suspend();
         self.in_module(file, env, |interp| {
             let source = interp.module_value(*level, *module);
             let value = interp.member(&source, item.name);
             interp.set_name(name, value);
         });
+        self.heap.resume(journals);
         self.loaded.asked.remove(&(file, name));
     }
 
