@@ -294,8 +294,7 @@ impl<'p> Interp<'p> {
     pub(super) fn keep_arguments(&mut self, object: ObjId, api: &Api, call: &Invocation) {
         for param in &api.params {
             if call.is_given(&param.name) || param.default.is_some() {
-                let value = call.get(&param.name);
-                self.heap.get_mut(object).set_attr(param.name, value);
+                self.keep_argument(object, param.name, call.get(&param.name));
             }
         }
         let mut children = call.rest.clone();
@@ -410,6 +409,7 @@ impl<'p> Interp<'p> {
                 graph: Graph::None,
                 device: self.device_of_module(module),
                 device_origin: Some(DeviceOrigin::Module),
+                made: Some(call.place),
                 confidence: Confidence::Medium,
                 ..Tensor::default()
             })

@@ -157,9 +157,26 @@ impl<'p> Interp<'p> {
             self.register_unnamed(object, &value);
             return;
         };
-        self.heap
-            .get_mut(object)
-            .set_attr(name, super::device_origins::with_device_origin(value, Some(DeviceOrigin::Module)));
+        self.keep_buffer(object, name, value);
+    }
+
+    /// What an instance is made with. A framework's module registers the tensors among it, for a class that inherits from
+    /// it, too.
+    pub(super) fn keep_argument(&mut self, object: ObjId, name: Ustr, value: Value) {
+        let here = self.heap.get(object);
+        let inherits = here.module().is_some() && matches!(here.class, ClassRef::Project(_));
+        match &value {
+            Value::Tensor(tensor) if inherits && !tensor.is_parameter() => {
+                self.keep_buffer(object, name, value);
+            }
+            _ => self.heap.get_mut(object).set_attr(name, value),
+        }
+    }
+
+    /// A tensor that moves with a module from here on.
+    fn keep_buffer(&mut self, object: ObjId, name: Ustr, value: Value) {
+        let value = super::device_origins::with_device_origin(value, Some(DeviceOrigin::Module));
+        self.heap.get_mut(object).set_attr(name, value);
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             module.buffers.push(name);
         }

@@ -5,10 +5,12 @@ use crate::facts::Script;
 use crate::interp::{ApiResult, Checker, Declared, Interp};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, LoopId};
-use crate::values::{Note, Value};
+use crate::values::{Note, Object, State, Value};
 
 /// The model whose weights a dictionary refers to.
 const STATE_OF: Note = Note::new("state of");
+/// Where that model was.
+const TAKEN_ON: Note = Note::new("taken on");
 /// How many backward passes there were before.
 const TAKEN_AFTER: Note = Note::new("taken after");
 
@@ -41,9 +43,11 @@ fn given(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         return;
     };
     let model = call.nth(0);
-    if model.as_obj().is_some_and(|model| cx.heap.get(model).module().is_some()) {
+    if let Some(module) = model.as_obj().filter(|model| cx.heap.get(*model).module().is_some()) {
         let passes = passes(cx);
+        let device = cx.device_of_module(module);
         cx.heap.note(state, STATE_OF, model);
+        cx.heap.note(state, TAKEN_ON, Value::Device(device));
         cx.heap.note(state, TAKEN_AFTER, Value::int(passes));
         cx.observe(call.place, Taken, Confidence::High);
     }
@@ -60,9 +64,21 @@ fn restored(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     if here.noted(STATE_OF).and_then(Value::as_obj) != Some(model) || made > here.epoch {
         return;
     }
+    // A model that is moved gets other storage, and leaves the old one to who holds it.
+    let on = Value::Device(cx.device_of_module(model));
+    if !holds_what_was_given(here) || here.noted(TAKEN_ON).is_none_or(|taken| !taken.same(&on)) {
+        return;
+    }
     let (taken, before) = (here.site, here.noted(TAKEN_AFTER).and_then(Value::as_known_int));
     let trained = before.is_some_and(|before| before < passes(cx));
     cx.observe(declared.call.place, PutBack { taken, trained, made }, Confidence::High);
+}
+
+/// Nothing was written over the references that a model gave.
+fn holds_what_was_given(state: &Object) -> bool {
+    let State::Dict(entries) = &state.state else { return false };
+    let made = entries.other.as_ref().and_then(|entry| entry.as_tensor()?.made);
+    entries.known.is_empty() && made == Some(state.site)
 }
 
 fn passes(cx: &mut Interp<'_>) -> i64 {
