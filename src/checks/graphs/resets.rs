@@ -1,6 +1,7 @@
 //! Where what gathers graphs starts anew: a sum that is set to zero, a list that is emptied, every few iterations.
 
 use crate::interp::{ArmEnd, Assignment, Checker, Interp};
+use crate::names::subject_of;
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::At;
@@ -42,6 +43,9 @@ impl Reset {
         at.loops.iter().zip(gathered.loops.iter()).take_while(|(own, other)| own == other).count()
     }
 }
+
+/// Names are followed through so many others.
+const DEEPEST: u32 = 3;
 
 /// What is gathered over more iterations than this takes room that is worth a word.
 const SHORT: i64 = 32;
@@ -120,6 +124,42 @@ fn is_often(cx: &mut Interp<'_>) -> bool {
         !is_for_the_first(cx.tree(cx.file()), test)
             && pace.and_then(|pace| pace.as_known_int()).is_none_or(|every| every <= SHORT)
     })
+}
+
+/// Whether an arm that runs in this function asks what something holds: `z = self.params[1].item()`, `if z < 0: …`.
+pub(super) fn is_behind_itself(cx: &mut Interp<'_>, held: ExprId) -> bool {
+    let frame = cx.running().next_back().map_or(0, |running| running.serial);
+    let arms = cx.remember(|arms: &mut Arms| arms.0.clone());
+    let mut tests = arms.into_iter().flatten().filter(|(own, _)| *own == frame);
+    tests.any(|(_, test)| is_made_of(cx, test, held, DEEPEST))
+}
+
+/// Whether a value comes from another one, by operators, calls and names of the function.
+fn is_made_of(cx: &Interp<'_>, value: ExprId, held: ExprId, depth: u32) -> bool {
+    let file = cx.file();
+    let tree = cx.tree(file);
+    if depth == 0 || cx.same_target(value, held) {
+        return depth > 0;
+    }
+    let here = cx.running().next_back().and_then(|running| running.function);
+    match &tree.expr(value).kind {
+        ExprKind::Name(_) => {
+            let module = cx.module(file);
+            let own = subject_of(tree, &module.names, value, here);
+            own.is_some_and(|own| {
+                let mut values = module.relations().bindings(own).filter(|(_, function)| *function == here);
+                values.any(|(value, _)| is_made_of(cx, value, held, depth - 1))
+            })
+        }
+        ExprKind::Call { callee: inner, .. } | ExprKind::Attribute { base: inner, .. } => {
+            is_made_of(cx, *inner, held, depth)
+        }
+        other => {
+            let mut found = false;
+            other.each_operand(|operand| found |= is_made_of(cx, operand, held, depth));
+            found
+        }
+    }
 }
 
 /// Numbers, tensors without a graph, and empty containers.

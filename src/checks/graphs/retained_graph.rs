@@ -184,10 +184,14 @@ fn is_emptied_each_time(script: &Script, at: &At, carried: &Carried) -> bool {
     })
 }
 
-/// The time steps of a batch: they are counted, and what holds them is made for each batch.
+/// The time steps of a batch: they are counted, and what holds them is made for each batch. So is what a batch of a
+/// loader is asked for several times.
 fn is_of_one_batch(script: &Script, at: &At, outlived: &[LoopId]) -> bool {
     let counts = |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Counter);
+    let loads = |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_));
+    let mut around = at.loops.iter().take_while(|id| !outlived.contains(id));
     outlived.iter().all(counts) && !at.loops.iter().all(counts)
+        || !outlived.iter().any(loads) && around.any(loads)
 }
 
 /// Rounds that are counted out for each batch of a loader: what backward leaves of them goes with the batch.

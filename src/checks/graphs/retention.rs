@@ -1,6 +1,6 @@
 //! What keeps its graph over iterations: sums and containers that are older than the iteration.
 
-use super::resets::{Holder, holder_of};
+use super::resets::{Holder, holder_of, is_behind_itself};
 use crate::apis::{Api, Transfer};
 use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_bounded, mark_graph};
 use crate::names::{Subject, subject_of};
@@ -121,6 +121,10 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
     let Some((outlives, known)) = outlived.or(by_call.then_some((0, sum.confidence))) else {
         return result.clone();
     };
+    // What is written into an item that decides whether it is written is set once.
+    if is_item_written(cx, target) && is_behind_itself(cx, target) {
+        return result.clone();
+    }
     let place = cx.expr_place(target);
     let confidence = sureness(sum).min(known);
     let id = cx.graph_id(place);
@@ -135,6 +139,16 @@ fn carried_sum(cx: &mut Interp<'_>, target: ExprId, before: &Value, result: &Val
     let carried = Carried { id, into, holders, into_place, by, outlives, value, bare, by_call };
     cx.observe(place, carried, confidence);
     mark_graph(result, id)
+}
+
+/// `target[…] = value`
+fn is_item_written(cx: &Interp<'_>, target: ExprId) -> bool {
+    let tree = cx.tree(cx.file());
+    let holds = |written: &ExprId| matches!(tree.expr(*written).kind, ExprKind::Subscript { base, .. } if base == target);
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Assign { targets, .. } => targets.iter().any(holds),
+        _ => false,
+    })
 }
 
 /// Whether an expression computes its value from another one, by arithmetic or the framework's functions.
@@ -212,6 +226,11 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let outlives = cx.outlived(here.epoch).or(by_call.then_some(0))?;
     let tensor = live_within(cx, value, DEEPEST)?;
     let id = cx.graph_id(place);
+    // What is computed from the iteration before, and not by way of the container, keeps its graph anyway: without the
+    // container nothing would go.
+    if is_carried_on(cx, &tensor, outlives) && !tensor.graph.carried().contains(&id) {
+        return Some(mark_within(cx, value, id, DEEPEST));
+    }
     follow(cx, id, &tensor.graph);
     if !by_call && is_read_elsewhere(cx, into) || is_anothers(cx, container, into) {
         cx.out.consumed.insert(id);
@@ -224,6 +243,12 @@ fn kept_in(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) -> Option<Value> {
     let carried = Carried { id, into, holders, into_place, by, outlives, value: tensor, bare, by_call };
     cx.observe(place, carried, confidence);
     Some(mark_within(cx, value, id, DEEPEST))
+}
+
+/// Whether the graph of a value goes back to before this iteration of a loop, by its place among those that run.
+fn is_carried_on(cx: &Interp<'_>, value: &Tensor, outlived: usize) -> bool {
+    let Graph::Live(nodes) = &value.graph else { return false };
+    cx.outlived(nodes.oldest).is_some_and(|oldest| oldest <= outlived)
 }
 
 /// In a method that was rehearsed without its callers: other methods may do anything with the attribute of an object
