@@ -94,6 +94,12 @@ impl Interp<'_> {
         Some((nth.plus, self.count(nth).over?))
     }
 
+    /// Whether a number is the index of the innermost loop that runs.
+    pub(super) fn counts_this_loop(&self, value: &Value) -> bool {
+        let innermost = self.active.last().map(|active| active.id);
+        innermost.is_some() && self.first_index(value).map(|(_, id)| id) == innermost
+    }
+
     /// What a comparison of an index with a bound gives, where it holds in every pass.
     pub(super) fn compare_index(&self, op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
         let (nth, bound) = match op {

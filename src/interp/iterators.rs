@@ -142,6 +142,15 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Any of several values by an index. Each iteration of the loop that counts it takes another one: what an earlier
+    /// one went through is not taken again.
+    pub(super) fn any_in_turn(&mut self, items: &[Value], index: &Value) -> Value {
+        if self.counts_this_loop(index) {
+            items.iter().for_each(|item| self.lose_track(item));
+        }
+        self.heap.any_of(&Items::exact(items.to_vec())).unwrap_or_default()
+    }
+
     /// What a function of the language does to the iterators that it is given.
     pub(super) fn go_through(&mut self, name: &str, call: &Call) {
         let Some(first) = call.positional.first().map(|passed| passed.value.clone()) else { return };

@@ -180,7 +180,7 @@ impl<'p> Interp<'p> {
             Value::Slice(_) => sliced(index, items).map_or(Value::Unknown, Value::tuple),
             _ => match index.as_known_int().and_then(|at| position(at, items.len())) {
                 Some(at) => items[at].clone(),
-                None => self.heap.any_of(&Items::exact(items.to_vec())).unwrap_or_default(),
+                None => self.any_in_turn(items, index),
             },
         }
     }
