@@ -147,7 +147,7 @@ fn is_scaled_by_its_own_form(above: &Value, below: &Value) -> bool {
         _ => None,
     };
     weight.source == Source::Parameter
-        && matches!(norm.relation.as_deref(), Some(Relation::Product))
+        && matches!(norm.relation.as_deref(), Some(Relation::Product(_)))
         && alone(weight).is_some_and(|owner| alone(norm) == Some(owner))
 }
 

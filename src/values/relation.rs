@@ -4,6 +4,7 @@ use super::hazard::LostEpsilon;
 use super::range::{End, Interval};
 use super::recipe::{Ingredient, Step};
 use super::tensor::Tensor;
+use crate::report::replay::Function;
 use crate::syntax::CompareOp;
 use std::rc::Rc;
 
@@ -28,7 +29,7 @@ pub enum Relation {
     /// A moment of another tensor's numbers.
     Moment(Moment, Rc<Tensor>),
     /// A product of matrices or vectors.
-    Product,
+    Product(Rc<[Factor; 2]>),
     /// Zero but for a diagonal.
     Diagonal,
     /// A matrix to which a diagonal was added.
@@ -63,7 +64,29 @@ pub enum Moment {
     SquareOfMean,
 }
 
+/// One side of a product: a tensor, or the lengths of its vectors.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    of: Rc<Tensor>,
+    lengths: bool,
+}
+
+impl Factor {
+    fn new(tensor: &Tensor) -> Factor {
+        let tensor = under_any_shape(tensor);
+        match applied(tensor, Function::Norm2) {
+            Some([Ingredient::Tensor(of)]) => Factor { of: alone(under_any_shape(of)), lengths: true },
+            _ => Factor { of: alone(tensor), lengths: false },
+        }
+    }
+}
+
 impl Relation {
+    /// What a product of matrices or vectors is made of.
+    pub fn of_factors(a: &Tensor, b: &Tensor) -> Relation {
+        Relation::Product(Rc::new([Factor::new(a), Factor::new(b)]))
+    }
+
     /// The squares of a tensor.
     pub fn square_of(tensor: &Rc<Tensor>) -> Rc<Relation> {
         match tensor.relation.as_deref() {
@@ -128,8 +151,41 @@ impl Relation {
 }
 
 /// A tensor without what it stands in a relation to, which would keep all before it alive.
-fn alone(tensor: &Rc<Tensor>) -> Rc<Tensor> {
-    Rc::new(Tensor { relation: None, recipe: None, ..(**tensor).clone() })
+fn alone(tensor: &Tensor) -> Rc<Tensor> {
+    Rc::new(Tensor { relation: None, recipe: None, ..tensor.clone() })
+}
+
+/// The same numbers before they were brought into another shape.
+fn under_any_shape(tensor: &Tensor) -> &Tensor {
+    let mut tensor = tensor;
+    while let Some(Step::Same(before)) = tensor.recipe().map(|recipe| &recipe.step) {
+        tensor = before;
+    }
+    tensor
+}
+
+/// What a function was applied to last.
+fn applied(tensor: &Tensor, function: Function) -> Option<&[Ingredient]> {
+    match &tensor.recipe()?.step {
+        Step::Apply(last, operands) if *last == function => Some(operands),
+        _ => None,
+    }
+}
+
+/// What is multiplied in a product, be it one of matrices, number by number, or added up.
+fn factors(tensor: &Tensor) -> Option<[Factor; 2]> {
+    let tensor = under_any_shape(tensor);
+    if let Some(Relation::Product(factors)) = tensor.relation.as_deref() {
+        return Some((**factors).clone());
+    }
+    let tensor = match applied(tensor, Function::Sum) {
+        Some([Ingredient::Tensor(summed)]) => under_any_shape(summed),
+        _ => tensor,
+    };
+    match applied(tensor, Function::Mul)? {
+        [Ingredient::Tensor(a), Ingredient::Tensor(b)] => Some([Factor::new(a), Factor::new(b)]),
+        _ => None,
+    }
 }
 
 /// The same numbers, by where they were made: a copy that was moved or detached keeps them.
@@ -167,6 +223,20 @@ impl Tensor {
             (Some((Extreme::Smallest, a)), Some((Extreme::Largest, b))) if is_same(a, b) => Some(above.neg()),
             _ => None,
         }
+    }
+
+    /// Whether this over another tensor is a cosine: a product of vectors over the product of their lengths, which may
+    /// have a small number beside it.
+    pub fn makes_cosine_with(&self, lengths: &Tensor) -> bool {
+        let lengths = match applied(lengths, Function::Add) {
+            Some([Ingredient::Tensor(lengths), Ingredient::Number(_)]) => lengths,
+            _ => lengths,
+        };
+        let (Some([a, b]), Some([c, d])) = (factors(self), factors(lengths)) else { return false };
+        let of = |length: &Factor, vector: &Factor| {
+            length.lengths && !vector.lengths && is_same(&length.of, &vector.of)
+        };
+        of(&c, &a) && of(&d, &b) || of(&c, &b) && of(&d, &a)
     }
 
     /// What is left where a number is added to those that compare so.

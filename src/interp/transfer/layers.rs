@@ -199,7 +199,7 @@ pub(crate) fn product_of(interp: &Interp, place: crate::report::Place, a: &Tenso
     let is_output = made.source == Source::Parameter && a.source != b.source;
     let source = if is_output { Source::Output } else { made.source };
     let hazards = without_overflow(&made.hazards, false);
-    let relation = Some(Rc::new(Relation::Product));
+    let relation = Some(Rc::new(Relation::of_factors(a, b)));
     Tensor { shape, range, source, hazards, relation, cast: cast_of_products(interp), ..made }
 }
 

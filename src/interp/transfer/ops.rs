@@ -85,9 +85,9 @@ pub fn binary(
         {
             Some(range)
         }
-        (Some(part), Some(union))
+        (Some(above), Some(below))
             if op == BinaryOp::Div
-                && let Some(range) = share_of_union(part, union) =>
+                && let Some(range) = share_of_union(above, below).or_else(|| cosine(above, below)) =>
         {
             Some(range)
         }
@@ -296,6 +296,11 @@ fn share_of_union(part: &Rc<Tensor>, union: &Tensor) -> Option<Interval> {
     let [_, less] = applied(union, Function::Sub)?;
     let low_end = part.range.filter(|range| range.low == 0.0)?.low_end;
     Rc::ptr_eq(less, part).then_some(Interval { low_end, ..Interval::closed(0.0, 1.0) })
+}
+
+/// A product of vectors over that of their lengths, but for rounding.
+fn cosine(product: &Tensor, lengths: &Tensor) -> Option<Interval> {
+    product.makes_cosine_with(lengths).then_some(Interval::closed(-1.0, 1.0))
 }
 
 /// What a small number is added to.
