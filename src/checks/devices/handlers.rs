@@ -27,11 +27,13 @@ fn tried(cx: &mut Interp<'_>, tried: &Tried<'_>) {
         _ => None,
     };
     let step = main.and_then(first_step);
+    // Of a whole run, model and all, it is the run that is lost, and none of its steps.
+    let trains = step.is_some() && !main.is_some_and(|nodes| makes_model(cx, nodes));
     let Some(work) = step.or_else(|| first_work(cx, tried)) else { return };
     for handler in tried.handlers {
         if catches_failures(cx, handler.exception) && only_tells(cx, &handler.body) {
             let place = cx.place(handler.span);
-            let swallowed = SwallowedError { work, trains: step.is_some() };
+            let swallowed = SwallowedError { work, trains };
             // An exception goes to the first that takes it.
             return cx.observe(place, swallowed, Confidence::High);
         }
@@ -86,6 +88,18 @@ fn tells(cx: &mut Interp<'_>, callee: ExprId) -> bool {
         (ExprKind::Name(_), Value::Builtin(name)) => python::is_known_name(name) && name == "pprint",
         _ => false,
     }
+}
+
+fn makes_model(cx: &Interp<'_>, nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Event(event) => match event.effect {
+            Effect::Made { object } => cx.learns(object) == Some(true),
+            _ => false,
+        },
+        Node::Loop { body, .. } | Node::Call { body, .. } => makes_model(cx, body),
+        Node::Branch { arms, .. } => arms.iter().any(|arm| makes_model(cx, arm)),
+        Node::Exit(_) => false,
+    })
 }
 
 /// The first step of training in a trace.

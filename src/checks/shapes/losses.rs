@@ -82,10 +82,10 @@ fn is_encoding(targets: Targets, input: &Shape, target: &Shape) -> bool {
     }
 }
 
-/// A shape without its last axis, where that is one and the other shape has an axis less.
+/// A shape without its last axis, where that may be one and the other shape has an axis less.
 pub(super) fn without_one(shape: &[Int], axes: usize) -> &[Int] {
     match shape {
-        [before @ .., Int::Known(1)] if before.len() == axes => before,
+        [before @ .., last] if before.len() == axes && !last.surely_differs(&Int::Known(1)) => before,
         _ => shape,
     }
 }

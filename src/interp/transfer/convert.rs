@@ -174,7 +174,9 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
             device_origin: other.device_origin,
             ..with_dtype(tensor, other.dtype)
         },
-        Value::DType(_) | Value::Api(_) | Value::Builtin(_) => with_dtype(tensor, dtype_of(wanted)),
+        Value::DType(_) | Value::Api(_) | Value::Builtin(_) if dtype_of(wanted).is_some() => {
+            with_dtype(tensor, dtype_of(wanted))
+        }
         Value::Str(Some(_)) if device_named(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
             with_dtype(tensor, dtype_of(wanted))
         }
