@@ -97,11 +97,16 @@ impl<'p> Interp<'p> {
         let reader = self.frames.iter().rev().find_map(|frame| frame.receiver.as_ref()?.as_obj());
         if let Some(object) = call.nth(0).as_obj()
             && reader == Some(object)
-            && self.heap.get(object).module().is_some_and(|module| !module.mode_dependent)
+            && let Some(module) =
+                self.heap.get(object).module().map(|module| (module.mode, module.mode_dependent))
             && !self.only_counts(call.place)
-            && let State::Module(module) = &mut self.heap.get_mut(object).state
         {
-            module.mode_dependent = true;
+            self.graphs.trained |= module.0 == Mode::Train;
+            if !module.1
+                && let State::Module(module) = &mut self.heap.get_mut(object).state
+            {
+                module.mode_dependent = true;
+            }
         }
         let object = call.nth(0).as_obj();
         let asked = object.and_then(|object| self.heap.get(object).module());

@@ -44,7 +44,8 @@ impl<'p> Interp<'p> {
             self.on_forward(&ForwardCall { module: object, call });
         }
         let around = if outermost { std::mem::take(&mut self.graphs.kept) } else { 0 };
-        self.graphs.trained &= !outermost;
+        // Of a stack, each layer is called from outside of any forward.
+        let trained = outermost && std::mem::take(&mut self.graphs.trained);
         let since = self.out.parts.len() as u32;
         let output = match self.concrete_forward(object) {
             _ if self.heap.get(object).class == ClassRef::Builtin && !before.parts.is_empty() => {
@@ -76,6 +77,7 @@ impl<'p> Interp<'p> {
         self.on_forward_end(&output);
         let output = super::formulas::renewed(output.into_inner());
         let output = self.forwarded(object, before, input, since, output, call.place);
+        self.graphs.trained |= trained;
         self.graphs.kept = self.graphs.kept.saturating_add(around);
         output
     }
@@ -164,6 +166,7 @@ impl<'p> Interp<'p> {
             mode: module.mode,
             leaves_eval,
             in_training: self.part_in_training(object),
+            ran_in_training: self.graphs.trained,
             grad,
             volatile: self.ambient.volatile,
             input,
@@ -203,11 +206,12 @@ impl<'p> Interp<'p> {
     /// A call of a framework's layer, or of a model that we do not see into.
     fn layer(&mut self, object: ObjId, call: &Call) -> Value {
         let module = self.heap.get(object).module().cloned().unwrap_or_default();
-        self.graphs.trained |= module.is_mode_dependent() && module.mode == Mode::Train;
         if let Some(inner) = self.wrapped(object).filter(|_| module.weights == Learned::Nothing) {
             let value = self.call_module(inner, call);
             return if module.repeats { any_number_of(call, value) } else { value };
         }
+        // A framework's layer runs those that it is made of.
+        self.graphs.trained |= !self.graphs.trained && self.part_in_training(object).is_some();
         self.on_layer(&LayerCall { layer: object, call });
         let api = self.layer_api(object);
         let result = match api {

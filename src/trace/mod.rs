@@ -310,6 +310,8 @@ pub struct Forward {
     pub leaves_eval: bool,
     /// The class of a part that is in training mode, and does something else there than in evaluation.
     pub in_training: Option<Rc<str>>,
+    /// Such a part ran: what a forward leaves out changes nothing.
+    pub ran_in_training: bool,
     /// Whether gradients are recorded; `None` when that is not known.
     pub grad: Option<bool>,
     /// Where the script said last that an input is to record none, which newer releases no longer heed.

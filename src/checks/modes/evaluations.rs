@@ -27,7 +27,10 @@ pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
         let minds = heap.descendants(forward.module).iter().any(is_mode_dependent);
         let known = matches!(forward.mode, Mode::Train | Mode::Eval);
         (minds && known).then(|| evaluation(script, at, forward)).flatten()?;
-        Some(replay::Modes { evaluated_in_training: forward.in_training.is_some(), ..script.dropping() })
+        Some(replay::Modes {
+            evaluated_in_training: forward.in_training.is_some() && forward.ran_in_training,
+            ..script.dropping()
+        })
     };
     script.sightings().filter_map(mode).collect()
 }

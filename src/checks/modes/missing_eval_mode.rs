@@ -77,7 +77,11 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
         let layer = match &forward.in_training {
-            Some(layer) if forward.mode == Mode::Train || forward.leaves_eval => layer.clone(),
+            Some(layer)
+                if forward.ran_in_training && (forward.mode == Mode::Train || forward.leaves_eval) =>
+            {
+                layer.clone()
+            }
             None if is_as_built(script, forward) => forward.name.clone(),
             _ => continue,
         };
