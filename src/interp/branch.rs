@@ -188,7 +188,8 @@ impl<'p> Interp<'p> {
                 if let Some(test) = arm.test {
                     interp.refine(test, true);
                 }
-                interp.arm(arm)
+                let flow = interp.arm(arm);
+                interp.after_last(flow, arm.test)
             }));
         }
         if let (When::Phase | When::Counter, [test, ..]) = (when, &*tests) {

@@ -34,6 +34,8 @@ pub(super) struct ActiveLoop {
     pub(super) escapes: bool,
     /// What this pass wrote into buffers at the loop's index.
     pub(super) written: Vec<elements::Pending>,
+    /// The test of the `if` that ends the body.
+    pub(super) tail: Option<ExprId>,
     /// This pass went back through what was recorded before the loop: the next one shows whether it does so again.
     pub(super) goes_back_before: bool,
 }
@@ -124,7 +126,11 @@ impl<'p> Interp<'p> {
                     Over::Counter => any,
                 };
                 let id = self.out.loops.len();
+                let tail = self.test_at_the_end(body);
                 let mut run = |interp: &mut Interp<'p>| {
+                    if let Some(active) = interp.active.last_mut() {
+                        active.tail = tail;
+                    }
                     let any = interp.this_pass(&any);
                     let any = interp.this_batch(any, place);
                     interp.assign(target, any);
@@ -289,6 +295,7 @@ impl<'p> Interp<'p> {
             frames: self.frames.len(),
             escapes: false,
             written: Vec::new(),
+            tail: None,
             goes_back_before: false,
         });
         let seen = self.out.observations.len();
@@ -354,6 +361,47 @@ impl<'p> Interp<'p> {
         body(self);
         self.trace.pop();
         self.heap.rollback();
+    }
+
+    /// The test of the `if` that a loop's body ends with.
+    pub(super) fn test_at_the_end(&self, body: &[StmtId]) -> Option<ExprId> {
+        match &self.here().stmt(*body.last()?).kind {
+            StmtKind::If { arms, .. } => arms.first().map(|(test, _)| *test),
+            _ => None,
+        }
+    }
+
+    /// How a way goes on behind such an `if`, as in `if i == len(loader) - 1: validate(model)`: after the last iteration there is no next one.
+    pub(super) fn after_last(&mut self, flow: Flow, test: Option<ExprId>) -> Flow {
+        match test {
+            Some(test) if flow == Flow::Next && self.is_at_the_end(test) && self.is_for_the_last(test) => {
+                self.exit(Exit::Break)
+            }
+            _ => flow,
+        }
+    }
+
+    /// Whether a test is that of the innermost loop's last statement, on no other way of a branch.
+    fn is_at_the_end(&self, test: ExprId) -> bool {
+        self.active.last().is_some_and(|active| {
+            active.tail == Some(test)
+                && active.frames == self.frames.len()
+                && active.arms + 1 == self.passes.arms
+        })
+    }
+
+    /// Whether a test compares the loop's index with the last number that it takes.
+    fn is_for_the_last(&mut self, test: ExprId) -> bool {
+        let ExprKind::Compare { first, rest } = &self.here().expr(test).kind else { return false };
+        let [(CompareOp::Eq, second)] = **rest else { return false };
+        let sides = [self.eval(*first), self.eval(second)];
+        let is_last = |index: &Value, bound: &Value| {
+            let (Value::Int(index), Some(bound)) = (index, bound.as_int()) else { return false };
+            let nth = index.nth.filter(|_| index.tag == Tag::Counter);
+            nth.is_some_and(|nth| bound.sub(&self.end(nth)).known() == Some(-1))
+        };
+        let [a, b] = &sides;
+        self.counts_this_loop(a) && is_last(a, b) || self.counts_this_loop(b) && is_last(b, a)
     }
 
     /// Whether the pass of the innermost loop began after this epoch.

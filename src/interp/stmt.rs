@@ -96,7 +96,7 @@ impl<'p> Interp<'p> {
         Flow::Next
     }
 
-    fn exit(&mut self, exit: Exit) -> Flow {
+    pub(super) fn exit(&mut self, exit: Exit) -> Flow {
         self.push(Node::Exit(exit));
         Flow::Stop(exit)
     }

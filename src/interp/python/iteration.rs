@@ -184,10 +184,16 @@ fn enumerate(interp: &mut Interp, call: &Call) -> Value {
             Items::exact(pairs.map(|(at, item)| Value::tuple(vec![index(at), item])).collect())
         }
         None => {
-            // The first iteration is another than those after it, and parameters may be told apart.
-            let nth = start.map(|start| interp.counted(Int::Unknown, start, call.place));
+            // The first iteration is another than those after it, and so is the last.
+            let loader = call.arg(0, "iterable").and_then(|iterable| interp.loader_of(iterable));
+            let len = match loader {
+                Some(loader) if items.len.int.is_unknown() => Num::of(interp.length_of_loader(loader)),
+                _ => items.len,
+            };
+            let end = if loader.is_some() { len.int.clone() } else { Int::Unknown };
+            let nth = start.map(|start| interp.counted(end, start, call.place));
             let index = Value::Int(Num { nth, tag: Tag::Counter, ..Num::default() });
-            Items { exact: None, any: Value::tuple(vec![index, items.any]), len: items.len }
+            Items { exact: None, any: Value::tuple(vec![index, items.any]), len }
         }
     };
     make_over(interp, call, items)

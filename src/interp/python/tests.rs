@@ -61,6 +61,7 @@ fn enter_loop(interp: &mut Interp) {
         frames: 0,
         escapes: false,
         written: Vec::new(),
+        tail: None,
         goes_back_before: false,
     };
     interp.active.push(active);
