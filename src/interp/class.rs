@@ -326,13 +326,15 @@ impl<'p> Interp<'p> {
             other => return is_plain_instance(other, class),
         };
         let here = self.heap.get(object);
-        // One of several models is of a class where all of them are.
-        if let (ClassRef::Builtin, Some(several)) =
-            (here.class, here.module().filter(|it| !it.parts.is_empty()))
-        {
-            let parts = several.parts.clone();
+        // One of several is of a class where all of them are.
+        let several = match here.module().map(|module| module.parts.clone()) {
+            Some(parts) if !parts.is_empty() => parts,
+            _ if self.heap.is_merged(object) => self.heap.stands_for(object).iter().collect(),
+            _ => Default::default(),
+        };
+        if here.class == ClassRef::Builtin && !several.is_empty() {
             let answers: Vec<Option<bool>> =
-                parts.into_iter().map(|part| self.is_instance(&Value::Obj(part), class)).collect();
+                several.into_iter().map(|one| self.is_instance(&Value::Obj(one), class)).collect();
             return answers[0].filter(|first| answers.iter().all(|answer| *answer == Some(*first)));
         }
         match (class, &here.state) {

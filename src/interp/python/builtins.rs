@@ -163,7 +163,7 @@ fn kind_of(interp: &mut Interp, call: &Call) -> Option<Value> {
         Value::Float(_) => "float",
         Value::Str(_) => "str",
         Value::Tuple(_) => "tuple",
-        Value::Tensor(tensor) if !tensor.is_array && tensor.confidence == Confidence::High => {
+        Value::Tensor(tensor) if !tensor.is_array && tensor.confidence >= Confidence::Medium => {
             let class = interp.apis.class_of(Role::Tensor);
             return Some(class.map_or(Value::Unknown, Value::Api));
         }
