@@ -162,14 +162,19 @@ impl<'p> Interp<'p> {
         if self.is_record(*object) {
             self.place_tensors(*object, |_| device);
         }
-        if let State::Dict(entries) = self.heap.get(*object).state.clone() {
-            let moved = entries.map(|value| self.on_device(value, device));
-            self.heap.get_mut(*object).state = State::Dict(moved);
-        }
+        self.place_entries(*object, device);
         for part in self.descendants(*object).iter() {
             self.place_tensors(part, |_| device);
             self.place_unseen(part);
         }
+    }
+
+    /// What a mapping of tensors holds goes along: the inputs that a tokenizer gives.
+    fn place_entries(&mut self, object: ObjId, device: Device) {
+        let State::Dict(entries) = &self.heap.get(object).state else { return };
+        let entries = entries.clone();
+        let moved = entries.map(|value| self.on_device(value, device));
+        self.heap.get_mut(object).state = State::Dict(moved);
     }
 
     /// What inherits from something unseen may be a module and move along, with what it holds.

@@ -35,14 +35,18 @@ pub(crate) fn token_ids(interp: &mut Interp, call: &Invocation) -> Value {
 /// `generated model asked`: no gradients are recorded on the way.
 pub(crate) fn generated(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(model) = call.nth(0).as_obj() else { return Value::Unknown };
-    match call.operand(Slot::Asked) {
-        Value::None | Value::Bool(Some(false)) => Value::tensor(Tensor {
-            device: interp.device_of_module(model),
-            graph: Graph::None,
-            ..some_tensor(interp, call.place)
-        }),
-        _ => Value::Unknown,
+    // Inputs that are spread out, `**inputs`, are tensors and no flag.
+    let are_inputs = call.each.as_ref().is_some_and(|each| each.any.as_tensor().is_some());
+    match given(call, Slot::Asked) {
+        Some(Value::Unknown) if are_inputs => {}
+        None | Some(Value::Bool(Some(false))) => {}
+        Some(_) => return Value::Unknown,
     }
+    Value::tensor(Tensor {
+        device: interp.device_of_module(model),
+        graph: Graph::None,
+        ..some_tensor(interp, call.place)
+    })
 }
 
 /// Whether a call gives PyTorch's tensors, or none at all; `None` for those of others, and where nobody knows.
@@ -58,7 +62,8 @@ fn input(interp: &Interp, call: &Invocation, dtype: Option<DType>) -> Value {
     Value::tensor(Tensor {
         shape,
         dtype,
-        device: Device::Cpu,
+        // They are made where tensors are made by default.
+        device: interp.ambient.device,
         graph: Graph::None,
         source: Source::Data,
         ..some_tensor(interp, call.place)
