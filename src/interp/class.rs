@@ -327,12 +327,13 @@ impl<'p> Interp<'p> {
         };
         let here = self.heap.get(object);
         // One of several is of a class where all of them are.
-        let several = match here.module().map(|module| module.parts.clone()) {
+        let is_of_none = here.class == ClassRef::Builtin;
+        let several = match here.module().filter(|_| is_of_none).map(|module| module.parts.clone()) {
             Some(parts) if !parts.is_empty() => parts,
-            _ if self.heap.is_merged(object) => self.heap.stands_for(object).iter().collect(),
+            _ if is_of_none && self.heap.is_merged(object) => self.heap.stands_for(object).iter().collect(),
             _ => Default::default(),
         };
-        if here.class == ClassRef::Builtin && !several.is_empty() {
+        if !several.is_empty() {
             let answers: Vec<Option<bool>> =
                 several.into_iter().map(|one| self.is_instance(&Value::Obj(one), class)).collect();
             return answers[0].filter(|first| answers.iter().all(|answer| *answer == Some(*first)));

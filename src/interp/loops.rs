@@ -364,7 +364,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The test of the `if` that a loop's body ends with.
-    pub(super) fn test_at_the_end(&self, body: &[StmtId]) -> Option<ExprId> {
+    fn test_at_the_end(&self, body: &[StmtId]) -> Option<ExprId> {
         match &self.here().stmt(*body.last()?).kind {
             StmtKind::If { arms, .. } => arms.first().map(|(test, _)| *test),
             _ => None,

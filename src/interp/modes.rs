@@ -97,14 +97,12 @@ impl<'p> Interp<'p> {
         let reader = self.frames.iter().rev().find_map(|frame| frame.receiver.as_ref()?.as_obj());
         if let Some(object) = call.nth(0).as_obj()
             && reader == Some(object)
-            && let Some(module) =
+            && let Some((mode, is_known)) =
                 self.heap.get(object).module().map(|module| (module.mode, module.mode_dependent))
             && !self.only_counts(call.place)
         {
-            self.graphs.trained |= module.0 == Mode::Train;
-            if !module.1
-                && let State::Module(module) = &mut self.heap.get_mut(object).state
-            {
+            self.graphs.trained |= mode == Mode::Train;
+            if !is_known && let State::Module(module) = &mut self.heap.get_mut(object).state {
                 module.mode_dependent = true;
             }
         }

@@ -33,17 +33,17 @@ const SEEDS_ARRAYS: (&str, (u64, u64)) = ("torch", (1, 9));
 
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = FxHashSet::default();
-    let unseeding = release_that_leaves_arrays_unseeded(script);
     for (at, work) in script.observed::<Work>().filter(|(_, work)| work.workers > 1) {
         for seed in shared_seeds(work) {
             if seen.insert(seed.generator.unwrap_or(seed.place)) {
                 report(script, at, work, &seed, out);
             }
         }
-        if let (Some(release), Some(drawn)) = (&unseeding, work.drawn_of_arrays.filter(|_| work.forked))
+        if let Some(drawn) = work.drawn_of_arrays.filter(|_| work.forked)
+            && let Some(release) = release_that_leaves_arrays_unseeded(script)
             && seen.insert(drawn)
         {
-            report_arrays(script, at, work, drawn, release, out);
+            report_arrays(script, at, work, drawn, &release, out);
         }
     }
 }

@@ -137,6 +137,11 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
     meet_input(cx, object, device, &input, call.place);
 }
 
+/// Whether nothing around a model brings its inputs to where it is.
+fn is_bare(cx: &Interp<'_>, model: ObjId) -> bool {
+    cx.heap.get(model).module().is_some_and(|module| !module.managed && !module.scatters)
+}
+
 /// Whether an input of a model is where the model is not.
 fn is_apart(device: Device, tensor: &Tensor) -> bool {
     tensor.device != Device::Unknown
@@ -160,7 +165,7 @@ fn meet_receiver(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     }
     let Some(model) = call.get("self").as_obj() else { return };
     let Some(device) = cx.own_device(model).filter(|device| *device != Device::Unknown) else { return };
-    if cx.heap.get(model).module().is_none_or(|module| module.managed || module.scatters) {
+    if !is_bare(cx, model) {
         return;
     }
     let mut inputs = call.tensors();
@@ -264,12 +269,10 @@ fn is_part_of_batch(tensor: &Tensor) -> bool {
 
 /// A model of which nobody knows where it is, and that is given nothing but what stayed on the CPU of a batch.
 fn meet_rest_of_batch(cx: &mut Interp<'_>, model: ObjId, call: &Call) -> bool {
-    let here = cx.heap.get(model);
-    let is_bare = here.module().is_some_and(|module| !module.managed && !module.scatters);
-    if !is_bare || !cx.is_just(model, Role::Module) {
+    if !is_bare(cx, model) || !cx.is_just(model, Role::Module) {
         return false;
     }
-    let confidence = here.confidence;
+    let confidence = cx.heap.get(model).confidence;
     let inputs = given_tensors(call);
     let leads = call.values().next().is_some_and(|first| first.as_tensor().is_some());
     let Some(input) = inputs.first().filter(|_| leads && inputs.iter().all(|input| is_part_of_batch(input)))

@@ -55,9 +55,14 @@ fn parser(interp: &mut Interp, call: &Call) -> Value {
 fn converting(interp: &mut Interp, call: &Call) -> Value {
     let parser = parser(interp, call);
     if let Some(id) = parser.as_obj() {
-        interp.heap.get_mut(id).set_attr(ustr(CONVERTS), Value::Bool(Some(true)));
+        convert_by_itself(interp, id);
     }
     parser
+}
+
+/// A parser reads texts as it sees fit from here on, whatever the types say.
+fn convert_by_itself(interp: &mut Interp, parser: ObjId) {
+    interp.heap.get_mut(parser).set_attr(ustr(CONVERTS), Value::Bool(Some(true)));
 }
 
 /// An object with the keywords as attributes.
@@ -156,7 +161,7 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
         }
         "register" => {
             // `parser.register("type", bool, as_bool)`
-            interp.heap.get_mut(id).set_attr(ustr(CONVERTS), Value::Bool(Some(true)));
+            convert_by_itself(interp, id);
             Some(Value::None)
         }
         "error" | "exit" | "print_help" | "print_usage" => Some(Value::None),

@@ -117,8 +117,10 @@ fn probed(
     if let Some(line) = line.filter(|_| revealed.visits.is_empty()) {
         let tree = &project.module(file).tree;
         let text = &project.source(file).text;
-        let why = unreached::why(tree, text, &probe.reached, line);
-        let why = if script == file || !probe.reached.is_empty() { why } else { NOT_FOLLOWED.to_owned() };
+        let why = match script == file || !probe.reached.is_empty() {
+            true => unreached::why(tree, text, &probe.reached, line),
+            false => NOT_FOLLOWED.to_owned(),
+        };
         let exhausted = if out_of_fuel { "; the rehearsal ran out of steps" } else { "" };
         revealed.unreached = Some(format!("{why}{exhausted}"));
     }
