@@ -14,20 +14,30 @@ use ustr::Ustr;
 #[derive(Default)]
 struct Questions {
     ids: FxHashMap<(ObjId, Ustr, usize), u32>,
-    /// What each file writes, in order.
-    writes: FxHashMap<FileId, Rc<[Write]>>,
+    /// What the text of a test says, which is the same each time it is asked.
+    written: FxHashMap<(FileId, ExprId), Option<Written>>,
+    writes: FxHashMap<FileId, Rc<Writes>>,
 }
 
-/// A name or an attribute path that is written.
-struct Write {
-    target: Ustr,
-    /// The last name of a path.
-    attribute: Option<Ustr>,
-    start: u32,
-    /// Where the innermost loop around it begins.
-    around: Option<u32>,
-    /// In a function that is no constructor.
-    in_method: bool,
+/// A question as it is written.
+#[derive(Clone, Copy)]
+struct Written {
+    /// A name or an attribute path that it is about.
+    path: ExprId,
+    text: Ustr,
+    /// How often what it is about was written before.
+    before: usize,
+    /// The answer with which the test holds.
+    holds: bool,
+}
+
+/// Where a file writes names and attribute paths.
+#[derive(Default)]
+struct Writes {
+    /// By the text of the whole path.
+    paths: FxHashMap<Ustr, Vec<Span>>,
+    /// By the last name of a path.
+    attributes: FxHashMap<Ustr, Vec<Span>>,
 }
 
 /// A mode that calls set, and no option.
@@ -63,23 +73,35 @@ impl<'p> Interp<'p> {
 
     /// The question that a test asks, if its answer stays the same for as long as its body runs.
     fn question_in(&mut self, test: ExprId) -> Option<Asked> {
+        let key = (self.file(), test);
+        let known = self.remember(|questions: &mut Questions| questions.written.get(&key).copied());
+        let written = known.unwrap_or_else(|| {
+            let written = self.written_in(test);
+            self.remember(|questions: &mut Questions| questions.written.insert(key, written));
+            written
+        })?;
+        let about = self.whose(written.path)?;
+        let question = self.remember(|questions: &mut Questions| {
+            let fresh = questions.ids.len() as u32;
+            *questions.ids.entry((about, written.text, written.before)).or_insert(fresh)
+        });
+        Some(Asked { question, holds: written.holds })
+    }
+
+    fn written_in(&mut self, test: ExprId) -> Option<Written> {
         let tree = self.here();
         let (positive, holds) = bare(tree, test, true);
         let mut paths = Vec::new();
-        if !operands(tree, positive, &mut paths) || paths.is_empty() {
+        if !operands(tree, positive, &mut paths) {
             return None;
         }
+        let path = *paths.first()?;
         let text = self.written_question(positive)?;
         let mut before = 0;
-        for path in &paths {
-            before += self.writes_before(*path, tree.expr(test).span.start)?;
+        for path in paths {
+            before += self.writes_before(path, tree.expr(test).span.start)?;
         }
-        let about = self.whose(paths[0])?;
-        let question = self.remember(|questions: &mut Questions| {
-            let fresh = questions.ids.len() as u32;
-            *questions.ids.entry((about, text, before)).or_insert(fresh)
-        });
-        Some(Asked { question, holds })
+        Some(Written { path, text, before, holds })
     }
 
     fn text_at(&self, expr: ExprId) -> Option<&'p str> {
@@ -120,22 +142,21 @@ impl<'p> Interp<'p> {
         let frame = self.frames.last()?;
         let (tree, body) = (frame.tree, frame.function.map(|function| frame.tree.function(function).span));
         let writes = self.writes_in(self.file());
-        let is_within = |start: u32| body.is_none_or(|body| (body.start..body.end).contains(&start));
+        let is_within = |span: &Span| body.is_none_or(|body| body.contains(*span));
         let (mut before, mut at) = (0, path);
         loop {
             let text = Ustr::from(self.text_at(at)?);
-            for write in writes.iter().filter(|write| write.target == text && is_within(write.start)) {
-                if write.around.is_some_and(is_within) {
+            for write in writes.paths.get(&text).into_iter().flatten().filter(|write| is_within(write)) {
+                if in_loop(tree, *write).is_some_and(|around| is_within(&around)) {
                     return None;
                 }
                 before += usize::from(write.start < place);
             }
             match tree.expr(at).kind {
                 ExprKind::Attribute { base, name, .. } => {
-                    let elsewhere = |write: &&Write| write.in_method && !is_within(write.start);
-                    let mut others = writes.iter().filter(elsewhere);
+                    let mut others = writes.attributes.get(&name).into_iter().flatten();
                     // Calls may change it at any time.
-                    if name == MODE || others.any(|write| write.attribute == Some(name)) {
+                    if name == MODE || others.any(|write| !is_within(write) && in_method(tree, *write)) {
                         return None;
                     }
                     at = base;
@@ -146,11 +167,11 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn writes_in(&mut self, file: FileId) -> Rc<[Write]> {
+    fn writes_in(&mut self, file: FileId) -> Rc<Writes> {
         if let Some(known) = self.remember(|questions: &mut Questions| questions.writes.get(&file).cloned()) {
             return known;
         }
-        let found: Rc<[Write]> = writes(self.tree(file), &self.module(file).source.text).into();
+        let found = Rc::new(writes(self.tree(file), &self.module(file).source.text));
         self.remember(|questions: &mut Questions| {
             questions.writes.insert(file, found.clone());
         });
@@ -214,31 +235,37 @@ fn root_of(tree: &Tree, path: ExprId) -> ExprId {
 }
 
 /// All that a file writes.
-fn writes(tree: &Tree, text: &str) -> Vec<Write> {
-    let is_loop = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. });
-    let loops: Vec<Span> = tree.stmts.iter().filter(is_loop).map(|stmt| stmt.span).collect();
-    let is_method = |function: &&Function| function.name != "__init__" && function.name != "<lambda>";
-    let methods: Vec<Span> = tree.functions.iter().filter(is_method).map(|function| function.span).collect();
-    let mut found = Vec::new();
+fn writes(tree: &Tree, text: &str) -> Writes {
+    let mut found = Writes::default();
     let mut add = |target: ExprId| {
         let Expr { kind, span } = tree.expr(target);
-        let Some(target) = text.get(span.range()).map(Ustr::from) else { return };
-        let attribute = match kind {
-            ExprKind::Attribute { name, .. } => Some(*name),
-            _ => None,
-        };
-        let around = loops.iter().filter(|around| around.contains(*span)).map(|around| around.start).max();
-        let in_method = methods.iter().any(|method| method.contains(*span));
-        found.push(Write { target, attribute, start: span.start, around, in_method });
+        if let ExprKind::Attribute { name, .. } = kind {
+            found.attributes.entry(*name).or_default().push(*span);
+        }
+        if let Some(path) = text.get(span.range()) {
+            found.paths.entry(Ustr::from(path)).or_default().push(*span);
+        }
     };
     tree.stmts.iter().for_each(|stmt| each_target(tree, &stmt.kind, &mut add));
-    for expr in &tree.exprs {
-        if let ExprKind::Walrus { name, .. } = expr.kind {
-            let start = expr.span.start;
-            found.push(Write { target: name, attribute: None, start, around: Some(start), in_method: true });
+    for Expr { kind, span } in &tree.exprs {
+        if let ExprKind::Walrus { name, .. } = kind {
+            found.paths.entry(*name).or_default().push(*span);
         }
     }
     found
+}
+
+/// The innermost loop around a place.
+fn in_loop(tree: &Tree, place: Span) -> Option<Span> {
+    let is_loop = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. });
+    let around = tree.stmts.iter().filter(is_loop).map(|stmt| stmt.span).filter(|span| span.contains(place));
+    around.max_by_key(|span| span.start)
+}
+
+/// Whether a place is in a function that is no constructor.
+fn in_method(tree: &Tree, place: Span) -> bool {
+    let is_method = |function: &&Function| function.name != "__init__" && function.name != "<lambda>";
+    tree.functions.iter().filter(is_method).any(|function| function.span.contains(place))
 }
 
 /// The names, attributes and items that a statement writes.
