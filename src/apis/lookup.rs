@@ -157,6 +157,11 @@ impl Apis {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.mode_dependent)
     }
 
+    /// Whether the instances of a class do something else in training, however they are made.
+    pub fn depends_on_mode(&self, class: Ustr) -> bool {
+        self.mode_dependent(class) == Some(ModeDependence::Always)
+    }
+
     /// The parameter of a layer's call that says whether it trains, where nothing else does.
     pub fn told(&self, class: Ustr) -> Option<Ustr> {
         self.along(class, &mut |name| self.class(name)?.class.as_ref()?.told)

@@ -151,6 +151,8 @@ vocabulary! {
     InnerResult "inner-result" (Receiver Args) "what the function gives that an object was made of, its `f`";
     Instance "instance" (Cls; Places)
         "an instance of the class that this was called on, on the CPU unless one of the others is given";
+    InstanceInEval "instance-in-eval" (Cls; Places)
+        "an instance of the class that this was called on, as by `instance`, in evaluation mode";
     Int "int" (; X) "a Python int";
     IsTensor "is-tensor" (X) "whether x is a tensor, and no array, number or list";
     Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";

@@ -6,8 +6,8 @@ use super::{
     heads::NAME_OF_HEAD, transfer,
 };
 use crate::apis::{Operand, Role};
-use crate::report::Place;
-use crate::trace::Sight;
+use crate::report::{Confidence, Place};
+use crate::trace::{Effect, Sight};
 use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -31,6 +31,7 @@ impl<'p> Interp<'p> {
             // Whose head is known is new, and nothing has put it into another mode yet.
             mode: if head.as_str().is_some() { Mode::Train } else { Mode::Unknown },
             device: placing,
+            mode_dependent: class.is_some_and(|class| self.apis.depends_on_mode(class)),
             scatters: placing == Device::Automatic,
             ..ModuleState::default()
         };
@@ -55,6 +56,28 @@ impl<'p> Interp<'p> {
         let unsaid = |value: Value| matches!(value.bare(), Value::None | Value::Bool(Some(false)));
         if call.open || (1..operands).any(|index| !unsaid(call.nth(index))) {
             self.for_each_part(&made, |module| module.device = Device::Unknown);
+        }
+        made
+    }
+
+    /// An instance that stays in evaluation mode until somebody calls `train`. One of a class of the project is made by
+    /// its own constructor, which gets the configuration first.
+    pub(super) fn instance_in_eval(&mut self, call: &Invocation) -> Value {
+        let class =
+            call.nth(0).as_obj().filter(|class| matches!(self.heap.get(*class).state, State::Class(_)));
+        let made = match class {
+            Some(class) => {
+                let known = |name: &str| call.more.iter().find(|(given, _)| *given == name);
+                let config = known("config").map_or(Value::Unknown, |(_, passed)| passed.value.clone());
+                let keywords = call.more.iter().filter(|(name, _)| *name != "config").cloned().collect();
+                let values = std::iter::once(config).chain(call.rest.iter().cloned());
+                self.instantiate(class, &Call { keywords, open: true, ..Call::with(call.place, values) })
+            }
+            None => self.instance_made_elsewhere(call),
+        };
+        if let Some(module) = made.as_obj() {
+            self.for_each_part(&made, |module| module.mode = Mode::Eval);
+            self.event(call.place, Effect::MadeInEval { module }, Confidence::High);
         }
         made
     }
@@ -100,7 +123,7 @@ impl<'p> Interp<'p> {
         let losses = losses.map(|(labels, loss)| (loss, labels)).collect();
         self.handed_back(&model);
         let sight = Sight::Fit { batch_size, batch_place, length, data, kept, losses };
-        self.see(call.place, sight, crate::report::Confidence::High);
+        self.see(call.place, sight, Confidence::High);
     }
 
     /// Who owns the loop moves the model to where it trains, and may move it back when it is done.

@@ -139,6 +139,8 @@ pub enum Effect {
     Forward { module: ObjId, grad: Option<bool> },
     /// A module and all inside it are put into a mode; some module that we do not see is.
     Mode { module: Option<ObjId>, mode: Mode },
+    /// A model that is made in evaluation mode, which nobody chose for it.
+    MadeInEval { module: ObjId },
 }
 
 /// A question that has one answer wherever it is asked.

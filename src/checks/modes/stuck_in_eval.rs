@@ -27,8 +27,8 @@ struct StuckInEval {
     model: String,
     /// What put it there.
     eval: Place,
-    /// In which rounds, in words.
-    when: &'static str,
+    /// In which rounds, in words; `None` where it was made in evaluation mode, and nothing ever sets another.
+    when: Option<&'static str>,
     /// The innermost loop that trains evaluates, too.
     in_same_round: bool,
     modes: replay::Modes,
@@ -39,20 +39,31 @@ fn check(script: &Script, out: &mut Findings) {
     let found = turns.iter().flat_map(|(entry, turn)| turn.stuck(entry));
     let mut seen = FxHashSet::default();
     for stuck in found.filter(|stuck| seen.insert(stuck.eval)) {
-        let message = format!("{} the model trains in evaluation mode: no `train()` in between", stuck.when);
+        let (message, severity, cause) = match stuck.when {
+            Some(when) => (
+                format!("{when} the model trains in evaluation mode: no `train()` in between"),
+                RULE.severity,
+                "sets evaluation mode, and nothing sets training mode before training goes on",
+            ),
+            None => (
+                "the model trains in evaluation mode: nothing calls `train()` after it is loaded".to_owned(),
+                Severity::Warning,
+                "returns the model in evaluation mode",
+            ),
+        };
         let fix = back_in_training(script, &stuck);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.train()` before it"), edits));
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &stuck.at, message)
-                .because(
-                    stuck.eval,
-                    "sets evaluation mode, and nothing sets training mode before training goes on",
-                )
+                .finding(RULE.id, severity, &stuck.at, message)
+                .because(stuck.eval, cause)
                 .note("dropout is disabled, and batch norm statistics are no longer updated")
                 .fix(fix)
                 .replay(script.replay_of_mode(stuck.modes))
-                .help(format!("call `{}.train()` where training goes on", stuck.model)),
+                .help(match stuck.when {
+                    Some(_) => format!("call `{}.train()` where training goes on", stuck.model),
+                    None => format!("call `{}.train()` before the training loop", stuck.model),
+                }),
             &stuck.at,
         );
     }
@@ -69,13 +80,14 @@ impl Turn<'_, '_> {
             let in_eval = trained.ran.modes & EVAL != 0 && trained.ran.modes & OTHER == 0;
             let always = trained.ran.modes == EVAL;
             let when = match began_well {
-                true if always => "from the second iteration on,",
-                true if in_eval && self.never_returns(trained, eval) => "after the first evaluation,",
-                false if always && self.is_put_there_in_each_epoch(trained, eval) => "in every epoch,",
+                true if always => Some("from the second iteration on,"),
+                true if in_eval && self.never_returns(trained, eval) => Some("after the first evaluation,"),
+                false if always && self.is_put_there_in_each_epoch(trained, eval) => Some("in every epoch,"),
+                false if always && self.stays_as_made(eval) => None,
                 _ => continue,
             };
             found.push(StuckInEval {
-                at: self.at(entry, trained, always && began_well),
+                at: self.at(entry, trained, always && (began_well || when.is_none())),
                 model: self.script.name_or(self.model, "model"),
                 eval,
                 when,
@@ -109,6 +121,14 @@ impl Turn<'_, '_> {
             *place == eval && !loops.is_empty() && trained.loops.starts_with(loops)
         };
         self.to_train.is_empty() && self.to_eval.iter().any(around) && self.parts.iter().all(learns)
+    }
+
+    /// Whether a model was made in evaluation mode, has layers that are known to do something else in training, and
+    /// nothing ever sets its mode.
+    fn stays_as_made(&self, eval: Place) -> bool {
+        let heap = &self.script.rehearsal.heap;
+        let minds = |part: ObjId| heap.get(part).module().is_some_and(|module| module.mode_dependent);
+        self.made_in_eval.contains(&eval) && self.to_train.is_empty() && self.mode_dependent.iter().any(minds)
     }
 
     fn at(&self, entry: &EntryPoint, trained: &Trained, always: bool) -> At {

@@ -94,6 +94,8 @@ pub(super) struct Turn<'s, 'a> {
     /// The loops around what puts the model into training, and into evaluation.
     pub to_train: Vec<Vec<LoopId>>,
     pub to_eval: Vec<(Place, Vec<LoopId>)>,
+    /// Where it was made in evaluation mode.
+    pub made_in_eval: Vec<Place>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -173,6 +175,14 @@ impl Turn<'_, '_> {
         }
     }
 
+    fn make_in_eval(&mut self, state: &mut Now, module: ObjId, place: Place) {
+        let made = self.inside(module);
+        if self.mode_dependent.iter().all(|part| made.contains(part)) {
+            (state.modes, state.eval) = (EVAL, Some(place));
+            self.made_in_eval.push(place);
+        }
+    }
+
     /// Whether the model was made, or one of those that it stands for.
     fn is_made(&self, object: ObjId) -> bool {
         let heap = &self.script.rehearsal.heap;
@@ -241,6 +251,7 @@ impl Protocol for Turn<'_, '_> {
     fn event(&mut self, state: &mut Now, event: &Event, way: &Way) {
         match &event.effect {
             Effect::Mode { module, mode } => self.set(state, *module, *mode, event, way),
+            Effect::MadeInEval { module } => self.make_in_eval(state, *module, event.place),
             Effect::Touch { objects, .. } if objects.iter().any(|object| self.parts.contains(object)) => {
                 state.modes |= OTHER;
                 self.apply(state, way);
@@ -302,6 +313,7 @@ fn turn<'s, 'a>(
         trained: Vec::new(),
         to_train: Vec::new(),
         to_eval: Vec::new(),
+        made_in_eval: Vec::new(),
     };
     walk(&mut turn, &entry.nodes, Now { modes: GIVEN, eval: None, ran: None, walked: Vec::new() });
     Some(turn)
