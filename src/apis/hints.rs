@@ -115,6 +115,8 @@ impl Apis {
                 if is_module { Some(Role::Module) } else { best }
             }
             None if called => self.role_of_called(attributes),
+            // What goes back through a loss and is called may be an engine, and is no tensor.
+            Some(Role::Tensor) if called => None,
             other => other,
         }
     }

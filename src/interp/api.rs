@@ -9,6 +9,9 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// The parameter of a container whose argument may be another container.
+const ITERATED: &str = "modules";
+
 /// Of squares, means and products with rows of a single one, whose they are.
 fn moment(function: Option<RangeFunction>, of: &Rc<Tensor>, call: &Invocation) -> Option<Rc<Relation>> {
     match function? {
@@ -305,7 +308,7 @@ impl<'p> Interp<'p> {
                 let is_spread = matches!(value, Value::Tuple(_)) && !call.rest.is_empty();
                 let (items, exact) = match is_spread {
                     true => (Vec::new(), true),
-                    false => self.module_items(&value, call.place),
+                    false => self.module_items(&value, param.name == ITERATED, call.place),
                 };
                 if !items.is_empty() {
                     self.keep_by_name(object, &value);
@@ -339,31 +342,6 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(object).set_attr(Ustr::from(&name), value);
             }
         }
-    }
-
-    /// The modules in an argument that is a list or a dict of them, and whether those are all.
-    fn module_items(&mut self, value: &Value, place: Place) -> (Vec<Value>, bool) {
-        let held = value.as_obj().map(|object| &self.heap.get(object).state);
-        let items = match (value.bare(), held) {
-            (Value::Tuple(_), _) | (_, Some(State::List(_))) => self.iterate(value, place),
-            (_, Some(State::Dict(entries))) => {
-                Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect())
-            }
-            _ => return (Vec::new(), true),
-        };
-        let exact = items.exact.is_some();
-        let items = match items.exact {
-            Some(exact) => exact,
-            None => vec![items.any],
-        };
-        let is_module =
-            |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
-        // Between layers there may be plain functions.
-        let is_step = |value: &Value| {
-            is_module(value) || matches!(value, Value::Api(_) | Value::Function(_) | Value::Partial(_))
-        };
-        let modules = items.iter().any(is_module) && items.iter().all(is_step);
-        if modules { (items, exact) } else { (Vec::new(), true) }
     }
 
     /// As the function of the language that has this name.

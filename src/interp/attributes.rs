@@ -266,6 +266,9 @@ impl<'p> Interp<'p> {
                 }
                 Value::Bound(Rc::new(Bound { receiver, method: Method::Closure(closure.clone()) }))
             }
+            Value::Partial(made) if !owned && !of_class => {
+                super::derived::as_method(made, receiver).unwrap_or_else(|| found.clone())
+            }
             Value::Api(api) if self.is_class_method(receiver, *api) => {
                 Value::Bound(Rc::new(Bound { receiver: receiver.clone(), method: Method::Api(*api) }))
             }
@@ -368,7 +371,9 @@ impl<'p> Interp<'p> {
                 }
                 self.collates_otherwise(*object, &name);
                 self.on_attribute_write(&AttributeWrite { receiver, name, value: &value, place });
-                if !self.assigns_mode(*object, name, &value) {
+                let is_told = self.assigns_mode(*object, name, &value)
+                    || python::attribute_as_entry(self, *object, name, &value);
+                if !is_told {
                     self.heap.get_mut(*object).set_attr(name, value);
                 }
             }

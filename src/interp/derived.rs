@@ -412,6 +412,15 @@ impl<'p> Interp<'p> {
     }
 }
 
+/// A function made of another one, as the method of a receiver; what `functools.partial` makes is bound to none.
+pub(super) fn as_method(made: &Partial, receiver: &Value) -> Option<Value> {
+    let is_function = matches!(made.callee, Value::Builtin(name) if name == DERIVATIVE || name == MAPPED);
+    let positional = made.positional.iter().chain([receiver]).cloned().collect();
+    is_function.then(|| {
+        Value::partial(Partial { positional, callee: made.callee.clone(), keywords: made.keywords.clone() })
+    })
+}
+
 fn bound_to(name: &str, positional: Vec<Value>) -> Value {
     let callee = Value::Builtin(Ustr::from(name));
     Value::partial(Partial { callee, positional, keywords: Vec::new() })

@@ -88,6 +88,35 @@ impl<'p> Interp<'p> {
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
     }
 
+    /// The modules in an argument that is a list or a dict of them, or a container whose layers are `iterated`, and
+    /// whether those are all.
+    pub(super) fn module_items(&mut self, value: &Value, iterated: bool, place: Place) -> (Vec<Value>, bool) {
+        let held = value.as_obj().map(|object| &self.heap.get(object).state);
+        let items = match (value.bare(), held) {
+            (Value::Tuple(_), _) | (_, Some(State::List(_))) => self.iterate(value, place),
+            (_, Some(State::Dict(entries))) => {
+                Items::exact(entries.known.iter().map(|(_, value)| value.clone()).collect())
+            }
+            (_, Some(State::Module(_))) if iterated => Items::exact(
+                value.as_obj().and_then(|object| self.indexed_children(object)).unwrap_or_default(),
+            ),
+            _ => return (Vec::new(), true),
+        };
+        let exact = items.exact.is_some();
+        let items = match items.exact {
+            Some(exact) => exact,
+            None => vec![items.any],
+        };
+        let is_module =
+            |value: &Value| value.as_obj().is_some_and(|object| self.heap.get(object).module().is_some());
+        // Between layers there may be plain functions.
+        let is_step = |value: &Value| {
+            is_module(value) || matches!(value, Value::Api(_) | Value::Function(_) | Value::Partial(_))
+        };
+        let modules = items.iter().any(is_module) && items.iter().all(is_step);
+        if modules { (items, exact) } else { (Vec::new(), true) }
+    }
+
     /// A class of the project that says itself what calling it does may give its forward other shapes.
     pub(super) fn leave_shapes_open(&mut self, object: ObjId, forward: &Closure, call: &mut Call) {
         let own = match self.find_attr(object, Ustr::from("__call__")) {

@@ -122,8 +122,12 @@ fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
     let tree = cx.tree(unfit.closure.file);
     let function = tree.function(unfit.closure.function);
     let is_flag = |name: &Ustr| matches!(name.as_str(), "training" | "mask");
-    let by_keras =
-        function.name == "call" && matches!(&unfit.unfit, Unfit::Unexpected(name) if is_flag(name));
+    let by_keras = function.name == "call"
+        && match &unfit.unfit {
+            Unfit::Unexpected(name) => is_flag(name),
+            Unfit::Missing(names) => names.iter().all(is_flag),
+            Unfit::TooMany { .. } => false,
+        };
     let is_metaclass = |arg: &Arg| matches!(arg.kind, ArgKind::Keyword(name) if name == "metaclass");
     let made = unfit.receiver.and_then(Value::as_obj).filter(|_| function.name == "__init__");
     let by_metaclass = made.is_some_and(|object| {

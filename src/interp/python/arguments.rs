@@ -105,6 +105,18 @@ pub fn entry_as_attribute(interp: &Interp, id: ObjId, name: Ustr) -> Option<Valu
     }
 }
 
+/// `config.grid = 14` of a record writes an entry; whether it is one.
+pub fn attribute_as_entry(interp: &mut Interp, id: ObjId, name: Ustr, value: &Value) -> bool {
+    let is_record = interp.heap.get(id).class == ClassRef::Api(ustr(RECORD));
+    match &mut interp.heap.get_mut(id).state {
+        State::Dict(entries) if is_record => {
+            entries.set(Key::Str(Rc::from(name.as_str())), value.clone());
+            true
+        }
+        _ => false,
+    }
+}
+
 fn options_of(interp: &Interp, parser: ObjId) -> Vec<(Key, Value)> {
     let options = interp.heap.attr(parser, ustr(OPTIONS)).and_then(Value::as_obj);
     match options.map(|options| &interp.heap.get(options).state) {

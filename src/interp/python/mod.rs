@@ -23,7 +23,7 @@ mod tests;
 mod tools;
 mod truth;
 
-pub use arguments::entry_as_attribute;
+pub use arguments::{attribute_as_entry, entry_as_attribute};
 pub(super) use containers::clear;
 pub use containers::{contains, index, is_bounded, store};
 pub(crate) use copying::COPIED;
