@@ -151,13 +151,14 @@ impl<'p> Interp<'p> {
     }
 
     /// A call of the project's code. One that lacks an argument, or has one too many, ends in an error: nothing
-    /// comes of it, and what it is seen to do is not what the run will tell.
+    /// comes of it, and what it is seen to do is not what the run will tell. Which arguments were meant for which
+    /// parameters, nobody knows.
     pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
         if !self.tell_unfit(closure, receiver, call) {
             return self.inlined(closure, receiver, call);
         }
         let before = self.push_context(ContextKind::Failing);
-        self.inlined(closure, receiver, call);
+        self.inlined(closure, receiver, &Call { open: true, ..Call::new(call.place) });
         self.pop_context(before);
         Value::Unknown
     }
