@@ -1,15 +1,15 @@
 //! Gradients that no optimizer applies.
 
+use super::optimizers_in_use::{in_use, is_made, listens, optimizers_of_script};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{
-    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, each_effect,
-    reached, run, whose, with_submodules,
+    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, reached, run, whose,
 };
 use crate::facts::{Findings, Script};
-use crate::report::{Confidence, FileId, Fix, Place, Severity};
+use crate::report::{FileId, Fix, Place, Severity};
 use crate::syntax::{ArgKind, ClassId};
-use crate::trace::{At, Effect, EntryPoint, FnKey, LoopId, Over};
-use crate::values::{ClassRef, ObjId, ObjSet, State, Value};
+use crate::trace::{At, FnKey, LoopId, Over};
+use crate::values::{ObjId, ObjSet, State, Value};
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -104,67 +104,38 @@ fn unapplied_gradients(script: &Script) -> Vec<Unapplied> {
         }
         for timeline in script.timelines_in(index, &used, Parts::Together) {
             let applies = |other| whose(heap, timeline.optimizer, &timeline.state, other).is_some();
-            let mut events = reached(&timeline);
-            events.retain(|event| says_of_steps(event));
+            let events = events_of_steps(&timeline);
             let one = if stepped.iter().any(applies) {
                 applied_after(script, &timeline, &events)
                     .or_else(|| applied_aside(script, &timeline, &events))
                     .or_else(|| applied_by_option(script, &timeline, &events))
+                    .or_else(|| applied_to_others(script, &timeline, &events))
             } else {
                 never_applied(script, &timeline, &events)
             };
             let known = |one: &Unapplied| found.iter().any(|other| other.backward == one.backward);
             found.extend(one.filter(|one| !known(one)));
         }
+        found.extend(left_by_option(script, index, &used).filter(|_| found.is_empty()));
     }
     found
 }
 
-/// The optimizers that an entry clears or names, also those in the care of an engine, which steps none by itself.
-/// One that is not even cleared may be there for its settings only.
-fn in_use(script: &Script, entry: &EntryPoint) -> ObjSet {
-    let heap = &script.rehearsal.heap;
-    let mut used = ObjSet::default();
-    let mut cleared = ObjSet::default();
-    each_effect(&entry.nodes, &mut |_, effect| match effect {
-        Effect::Clear { targets, whole } => {
-            used = used.union(targets);
-            if *whole {
-                cleared = cleared.union(targets);
-            }
-        }
-        Effect::NamedStep { optimizer } => used.insert(*optimizer),
-        _ => {}
-    });
-    let used: ObjSet = used.iter().filter(|object| heap.get(*object).optimizer().is_some()).collect();
-    used.union(&cleared_through_modules(script, &cleared))
+/// What happens to an optimizer that says whether gradients are applied.
+fn events_of_steps(timeline: &Timeline) -> Vec<Rc<OptimizerEvent>> {
+    let mut events = reached(timeline);
+    events.retain(|event| says_of_steps(event));
+    events
 }
 
-/// The optimizers of the script whose modules are cleared as a whole, and are no stepping optimizer's at all.
-fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> ObjSet {
-    let heap = &script.rehearsal.heap;
-    let parts_of =
-        |object: ObjId| heap.get(object).optimizer().map(|state| with_submodules(heap, &state.owns));
-    let stepping = script.stepping_optimizers();
-    let applied =
-        stepping.iter().filter_map(parts_of).fold(ObjSet::default(), |all, parts| all.union(&parts));
-    let inside = with_submodules(heap, cleared);
-    let is_left = |object: &ObjId| {
-        parts_of(*object).is_some_and(|parts| {
-            !parts.is_empty() && parts.iter().all(|part| inside.contains(part) && !applied.contains(part))
-        })
-    };
-    optimizers_of_script(script).iter().filter(is_left).collect()
-}
-
-/// All optimizers that a script makes for parameters that we see.
-fn optimizers_of_script(script: &Script) -> ObjSet {
-    let heap = &script.rehearsal.heap;
-    let made = |object: &ObjId| {
-        let own = heap.get(*object).optimizer().is_some_and(|state| !state.others);
-        own && heap.get(*object).confidence == Confidence::High
-    };
-    heap.optimizers().filter(made).collect()
+/// The same of an optimizer that steps, where nothing is cleared but its model: an option decides whether it does.
+fn left_by_option(script: &Script, entry: usize, used: &ObjSet) -> Option<Unapplied> {
+    let stepping = script.stepping_in(entry);
+    if stepping.iter().all(|optimizer| used.contains(optimizer)) {
+        return None;
+    }
+    let mut timelines = script.timelines_in(entry, stepping, Parts::Together).into_iter();
+    timelines.find_map(|timeline| applied_by_option(script, &timeline, &events_of_steps(&timeline)))
 }
 
 fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
@@ -185,13 +156,21 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
         let alone = event.loops.is_empty() && is_cleared_beside(events, event);
         alone && !script.rehearsal.out_of_fuel && is_of_its_own(script, timeline, event)
     };
+    // Of several optimizers that are made here, nothing tells whose gradients these are: none of them steps.
+    let is_of_several = |event: &OptimizerEvent| {
+        let clears = |other: &Rc<OptimizerEvent>| {
+            matches!(other.kind, Kind::Clear { .. }) && other.loops == event.loops
+        };
+        nothing_steps && is_made(script, timeline.optimizer) && reached(timeline).iter().any(clears)
+    };
     let in_loop = |event: &OptimizerEvent| {
         let told = named.is_some() || event.loops.iter().any(cleared) || forgotten(event);
         told && !event.loops.is_empty()
     };
     // A loss of which nothing is known belongs to the optimizer that is cleared beside it, where none steps.
     let is_its_own = |event: &OptimizerEvent| {
-        must_accumulate(event) || nobody_steps && event.is_backward() && is_cleared_beside(events, event)
+        let is_likely = || is_cleared_beside(events, event) || is_of_several(event);
+        must_accumulate(event) || nobody_steps && event.is_backward() && is_likely()
     };
     let backward = events.iter().find(|event| is_its_own(event) && (in_loop(event) || is_update(event)))?;
     let primary = named.unwrap_or(backward);
@@ -199,9 +178,34 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
     Some(unapplied(script, timeline, primary, backward, why))
 }
 
+/// The optimizer of an object steps in other methods only, where it is cleared as well: each of these goes round by itself,
+/// and leaves nothing of what is cleared in the iterations here.
+fn applied_to_others(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
+    let used = |event: &Rc<OptimizerEvent>| may_be_used(event) || matches!(event.kind, Kind::Step { .. });
+    let applies =
+        |other| whose(&script.rehearsal.heap, timeline.optimizer, &timeline.state, other).is_some();
+    // Who iterates over what is yielded may step in between.
+    let is_method = |key: FnKey| {
+        let function = script.project.module(key.file).tree.function(key.function);
+        function.class.is_some() && !function.is_generator
+    };
+    if !timeline.seeded.is_some_and(is_method)
+        || may_step_elsewhere(script, timeline)
+        || events.iter().any(used)
+        || !script.steps_only_elsewhere(timeline.entry, &applies)
+    {
+        return None;
+    }
+    let backward = events.iter().find(|event| must_accumulate(event) && !event.loops.is_empty())?;
+    events.iter().find(|event| is_cleared(event) && event.loops == backward.loops)?;
+    let named = events.iter().find(|event| event.kind == Kind::NamedStep);
+    let why = if named.is_some() { Unstepped::Named } else { Unstepped::Never };
+    Some(unapplied(script, timeline, named.unwrap_or(backward), backward, why))
+}
+
 /// Whether the optimizer is cleared beside a backward, in the same call: in front of it, or behind.
 fn is_cleared_beside(events: &Events, backward: &OptimizerEvent) -> bool {
-    events.iter().any(|event| is_cleared(event) && is_zeroed(event) && event.calls == backward.calls)
+    events.iter().any(|event| is_zeroed(event) && event.calls == backward.calls)
 }
 
 /// Whether no class that is not seen has the method that goes back, and no line is broken: they may step for it.
@@ -251,11 +255,6 @@ fn may_step_elsewhere(script: &Script, timeline: &Timeline) -> bool {
 /// Whether the script is seen to make both of them, of a framework's classes: neither stands for the other.
 fn made_apart(script: &Script, other: ObjId, timeline: &Timeline) -> bool {
     is_made(script, other) && is_made(script, timeline.optimizer)
-}
-
-fn is_made(script: &Script, object: ObjId) -> bool {
-    let object = script.rehearsal.heap.get(object);
-    object.confidence == Confidence::High && matches!(object.class, ClassRef::Api(_))
 }
 
 /// Each iteration clears what the one before has left, and the step comes after all of them.
@@ -325,7 +324,11 @@ impl Automaton for Pending {
 /// its gradients before they are cleared. Where several optimizers take turns, another may have used them.
 fn applied_aside(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
     let backwards = events.iter().filter(|event| must_accumulate(event)).count();
-    if backwards < 2 || script.steps_unseen() || !script.steps_alone(timeline.optimizer, timeline.entry) {
+    if backwards < 2
+        || script.steps_unseen()
+        || !script.steps_alone(timeline.optimizer, timeline.entry)
+        || listens(script, timeline.optimizer)
+    {
         return None;
     }
     let moments: Vec<Moment<Pending>> = run::<Pending>(timeline);
@@ -352,7 +355,10 @@ fn applied_aside(script: &Script, timeline: &Timeline, events: &Events) -> Optio
 /// An option decides which backward runs, and then whether a step does: with one of its answers there is a backward of
 /// its own and no step, and each iteration clears.
 fn applied_by_option(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
-    if script.steps_unseen() || !script.steps_alone(timeline.optimizer, timeline.entry) {
+    if script.steps_unseen()
+        || !script.steps_alone(timeline.optimizer, timeline.entry)
+        || listens(script, timeline.optimizer)
+    {
         return None;
     }
     script.supposing(timeline).into_iter().find_map(|answers| {

@@ -9,6 +9,7 @@ mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_zero_grad;
 mod optimizer_built_in_loop;
+mod optimizers_in_use;
 mod parameters_replaced_after_optimizer;
 mod partial_accumulation_lost;
 mod repairs;

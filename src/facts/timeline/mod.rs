@@ -271,6 +271,21 @@ impl Script<'_> {
         self.who_steps().by_entry[entry].cleared.contains(optimizer)
     }
 
+    /// The optimizers that step in an entry.
+    pub(crate) fn stepping_in(&self, entry: usize) -> &ObjSet {
+        &self.who_steps().by_entry[entry].all
+    }
+
+    /// Whether those of the optimizers that may be meant step in other entries only, each beside clearing it.
+    pub(crate) fn steps_only_elsewhere(&self, entry: usize, meant: &dyn Fn(ObjId) -> bool) -> bool {
+        let entries = self.who_steps().by_entry.iter().enumerate();
+        let mut stepping = entries
+            .flat_map(|(at, stepping)| stepping.all.iter().map(move |optimizer| (at, stepping, optimizer)));
+        stepping.all(|(at, stepping, optimizer)| {
+            !meant(optimizer) || at != entry && stepping.cleared.contains(optimizer)
+        })
+    }
+
     /// Whether no other optimizer steps in an entry.
     pub(crate) fn steps_alone(&self, optimizer: ObjId, entry: usize) -> bool {
         self.who_steps().by_entry[entry].all.iter().all(|other| other == optimizer)
