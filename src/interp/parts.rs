@@ -120,8 +120,10 @@ impl<'p> Interp<'p> {
         self.note_freed(nodes, place, tensor.confidence);
         self.note_freed_by_itself(nodes, place, tensor.confidence, retains);
         let walk = self.out.backward_passes.len() as u32;
+        let loops = self.active.iter().map(|active| active.id).collect();
         self.out.backward_passes.push(BackwardPass {
             place,
+            loops,
             retains,
             others: nodes.others && !nodes.own,
             open: false,

@@ -376,9 +376,11 @@ pub struct GraphPart {
 }
 
 /// A backward pass of the rehearsal; one for each time that it was rehearsed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BackwardPass {
     pub place: Place,
+    /// The loops around it.
+    pub loops: Rc<[LoopId]>,
     /// Whether it keeps the graph; `None` when that is not known.
     pub retains: Option<bool>,
     /// It walks more than the parts that we know.

@@ -4,7 +4,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::replay::{Demand, Replay};
 use crate::report::{FileId, Fix, Place, Severity};
-use crate::trace::{At, BackwardPass, GraphRetained};
+use crate::trace::{At, BackwardPass, Effect, GraphRetained, Visit, visits};
 use crate::values::Kept;
 
 pub(super) static RULE: Rule = Rule {
@@ -39,16 +39,34 @@ fn check(script: &Script, out: &mut Findings) {
     }
 }
 
-/// Backward passes in a loop that keep a graph which no other goes through.
+/// Backward passes that keep a graph which no other goes through: in a loop, or in an update that is called again and again.
 fn graphs_kept_in_vain<'a>(script: &Script<'a>) -> Vec<&'a At> {
     // A graph of which we know nothing may be any of those that its file makes.
     let mut unknown: Vec<FileId> =
         script.rehearsal.unknown_backwards.iter().map(|place| place.file).collect();
     unknown.dedup();
     let retained = script.observed_once_where(|at, _: &GraphRetained| {
-        !at.loops.is_empty() && !unknown.contains(&at.place.file)
+        (!at.loops.is_empty() || is_of_update(script, at)) && !unknown.contains(&at.place.file)
     });
     retained.map(|(at, _)| at).filter(|at| !is_walked_later(script, at.place)).collect()
+}
+
+/// Whether a method that nothing here calls goes back and steps, in no loop: its callers do for each batch.
+fn is_of_update(script: &Script, at: &At) -> bool {
+    let Some(key) = at.seeded else { return false };
+    let function = script.project.module(key.file).tree.function(key.function);
+    if function.class.is_none() || function.is_generator {
+        return false;
+    }
+    let acts =
+        |effect: &Effect| matches!(effect, Effect::Step { .. } | Effect::Backward { .. });
+    script.rehearsal.entries.iter().filter(|entry| entry.function == Some(key)).any(|entry| {
+        let all = visits(&entry.nodes, acts);
+        let (steps, passes): (Vec<&Visit>, Vec<&Visit>) =
+            all.iter().partition(|visit| matches!(visit.event.effect, Effect::Step { .. }));
+        let own = passes.into_iter().find(|pass| pass.event.place == at.place);
+        own.is_some_and(|own| steps.iter().any(|step| step.loops == own.loops))
+    })
 }
 
 /// Whether anything goes through what a backward has walked, after it.
@@ -58,8 +76,11 @@ fn is_walked_later(script: &Script, backward: Place) -> bool {
     let unknown = |walk: &&BackwardPass| walk.others;
     let (own, other): (Vec<&BackwardPass>, Vec<&BackwardPass>) =
         backward_passes.iter().filter(unknown).partition(|walk| walk.place == backward);
-    // What we do not know of two graphs may be the same.
-    if !own.is_empty() && !other.is_empty() {
+    // What we do not know of two graphs may be the same, but for those of two loops: each goes back through its own.
+    let may_share = |a: &BackwardPass, b: &BackwardPass| {
+        a.loops.starts_with(&b.loops) || b.loops.starts_with(&a.loops)
+    };
+    if own.iter().any(|own| other.iter().any(|other| may_share(own, other))) {
         return true;
     }
     let kept = script.rehearsal.heap.state::<Kept>();
