@@ -1,19 +1,41 @@
 //! Batches of a dataset that nobody knows: what a loader's own collation makes of samples are tensors, and
 //! how the loop takes a batch apart says how many.
 
-use super::{Interp, walked::loss_of};
+use super::{Interp, lineage::Base, walked::loss_of};
 use crate::apis::Role;
 use crate::names::{Module, Subject};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
+use crate::trace::Over;
 use crate::values::*;
 use ustr::Ustr;
+
+/// So many datasets may wrap each other.
+const MOST_WRAPPED: usize = 8;
+
+/// What tells where a batch is of which nobody knows the parts.
+#[derive(Clone, Copy, PartialEq)]
+enum Told {
+    Nothing,
+    /// The loop moves a part of it: the loader left all of it on the CPU.
+    Moved,
+    /// The loader can give nothing that is elsewhere.
+    Loaded,
+}
 
 impl<'p> Interp<'p> {
     /// What a loop's targets are given, where the batch of the loader is not known.
     pub(super) fn parts_of_batch(&mut self, target: ExprId, batch: Value, loader: ObjId) -> Value {
         let collates = self.heap.attr(loader, Ustr::from("collate_fn"));
-        if matches!(collates, Some(Value::None)) { self.collated_for(target, batch) } else { batch }
+        if !matches!(collates, Some(Value::None)) {
+            return batch;
+        }
+        let told = match self.moves_part_of(target) {
+            true => Told::Moved,
+            false if self.loads_on_cpu(loader) => Told::Loaded,
+            false => Told::Nothing,
+        };
+        self.collated_as(told, target, batch)
     }
 
     /// The same of something unknown that the loop takes apart: what it moves a part of are batches. What `zip` pairs
@@ -26,14 +48,14 @@ impl<'p> Interp<'p> {
             let counted = matches!(items.first(), Some(Value::Int(_)));
             let part = |(target, item): (&ExprId, &Value)| match item {
                 Value::Unknown if !counted && self.moves_part_of(*target) && !self.has_engine() => {
-                    self.collated_part(Device::Cpu, *target)
+                    self.collated_part(Told::Moved, *target)
                 }
                 _ => self.parts_of_unknown(*target, item.clone()),
             };
             return Value::tuple(targets.iter().zip(items.iter()).map(part).collect());
         }
         if self.takes_apart(target) && self.moves_part_of(target) && !self.has_engine() {
-            return self.collated_on(Device::Cpu, target, item);
+            return self.collated_as(Told::Moved, target, item);
         }
         item
     }
@@ -43,15 +65,13 @@ impl<'p> Interp<'p> {
         if !(self.takes_apart(target) && self.is_item(written) && self.is_open_batch(batch)) {
             return batch.clone();
         }
-        if let Value::Tuple(_) = batch {
-            let is_moved = self.moves_part_of(target) && !self.has_engine();
-            return if is_moved {
-                self.collated_on(Device::Cpu, target, batch.clone())
-            } else {
-                batch.clone()
-            };
-        }
-        match self.parts_of_unknown(target, Value::Unknown) {
+        let whole = if let Value::Tuple(_) = batch { batch.clone() } else { Value::Unknown };
+        let told = match self.moves_part_of(target) && !self.has_engine() {
+            true => Told::Moved,
+            false if self.is_loaded_on_cpu() => Told::Loaded,
+            false => return batch.clone(),
+        };
+        match self.collated_as(told, target, whole) {
             Value::Unknown => batch.clone(),
             parts => parts,
         }
@@ -155,9 +175,62 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn collated_for(&mut self, target: ExprId, batch: Value) -> Value {
-        let device = if self.moves_part_of(target) { Device::Cpu } else { Device::Unknown };
-        self.collated_on(device, target, batch)
+    /// Whether the loop around goes over a loader whose batches are on the CPU.
+    fn is_loaded_on_cpu(&self) -> bool {
+        let over = self.active.last().map(|active| &self.out.loop_info(active.id).over);
+        matches!(over, Some(Over::Loader(loader)) if self.loads_on_cpu(*loader))
+    }
+
+    /// Whether whatever a loader collates is on the CPU: other processes make it, it is to be pinned, or a framework's
+    /// dataset reads it, and nobody has said that tensors are made elsewhere by default.
+    fn loads_on_cpu(&self, loader: ObjId) -> bool {
+        let State::Loader(state) = &self.heap.get(loader).state else { return false };
+        if state.managed || self.ambient.device != Device::Cpu || self.has_engine() {
+            return false;
+        }
+        let told = |name: &str| self.heap.attr(loader, Ustr::from(name));
+        let collates = matches!(told("collate_fn"), Some(Value::None));
+        let has_workers = state.sample_order.workers.is_some_and(|workers| workers > 0)
+            && matches!(told("multiprocessing_context"), Some(Value::None));
+        let is_pinned = matches!(told("pin_memory"), Some(Value::Bool(Some(true))));
+        collates && !self.moves_samples(&state.dataset) && (has_workers || is_pinned || self.reads(&state.dataset))
+    }
+
+    /// The dataset itself and those that it wraps, each with all that it may be.
+    fn datasets_within(&self, dataset: &Value) -> Vec<ObjSet> {
+        let mut found = Vec::new();
+        let mut next = dataset.as_obj();
+        while let Some(object) = next.filter(|_| found.len() < MOST_WRAPPED) {
+            found.push(self.heap.stands_for(object));
+            next = self.heap.attr(object, Ustr::from("dataset")).and_then(Value::as_obj);
+        }
+        found
+    }
+
+    /// Whether a method of a dataset may put samples on a GPU.
+    fn moves_samples(&self, dataset: &Value) -> bool {
+        let sends = |class: ObjId| {
+            let State::Class(state) = &self.heap.get(class).state else { return true };
+            let module = self.module(state.file);
+            let functions = (0..).map(FnId).zip(&module.tree.functions);
+            let mut own = functions.filter(|(_, function)| function.class == Some(state.class));
+            own.any(|(id, _)| module.names.scope(id).mentions.iter().any(|name| self.sends(name)))
+        };
+        let may_move = |object: ObjId| {
+            let mut bases = self.lineage(self.heap.get(object).class).into_iter();
+            bases.any(|base| matches!(base, Base::Project(class) if sends(class)))
+        };
+        self.datasets_within(dataset).iter().any(|all| all.iter().any(may_move))
+    }
+
+    /// Whether a framework's dataset reads the samples, for a class of the project or by itself.
+    fn reads(&self, dataset: &Value) -> bool {
+        let is_read = |name: Ustr| self.apis.get(name).is_some_and(|api| api.dataset.is_some());
+        let reads = |object: ObjId| {
+            let mut bases = self.lineage(self.heap.get(object).class).into_iter();
+            bases.any(|base| matches!(base, Base::Api(name) if is_read(name)))
+        };
+        self.datasets_within(dataset).iter().any(|all| all.iter().all(reads))
     }
 
     /// Whether something of a batch is moved: then the loader gives what is on the CPU, all of it.
@@ -189,7 +262,7 @@ impl<'p> Interp<'p> {
         backwards.any(|act| act.function == frame.function && loss_of(&module.tree, act).is_told)
     }
 
-    fn collated_on(&mut self, device: Device, target: ExprId, batch: Value) -> Value {
+    fn collated_as(&mut self, told: Told, target: ExprId, batch: Value) -> Value {
         let tree = self.here();
         match (&tree.expr(target).kind, &batch) {
             (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Tuple(items))
@@ -198,13 +271,13 @@ impl<'p> Interp<'p> {
                 // Pairs of a counter and a batch, or the parts of a sample.
                 let counted = matches!(items.first(), Some(Value::Int(_)));
                 let part = |(target, item): (&ExprId, &Value)| match item {
-                    Value::Unknown if !counted => self.collated_part(device, *target),
-                    _ => self.collated_on(device, *target, item.clone()),
+                    Value::Unknown if !counted => self.collated_part(told, *target),
+                    _ => self.collated_as(told, *target, item.clone()),
                 };
                 Value::tuple(targets.iter().zip(items.iter()).map(part).collect())
             }
             (ExprKind::Tuple(targets) | ExprKind::List(targets), Value::Unknown) => {
-                Value::tuple(targets.iter().map(|target| self.collated_part(device, *target)).collect())
+                Value::tuple(targets.iter().map(|target| self.collated_part(told, *target)).collect())
             }
             (ExprKind::Name(name), Value::Unknown) if self.attributes_used(*name).is_empty() => {
                 // Taken apart by an assignment or by numbers.
@@ -216,13 +289,20 @@ impl<'p> Interp<'p> {
     }
 
     /// One part of a sample, collated: a tensor, if that is how it is used.
-    fn collated_part(&mut self, device: Device, target: ExprId) -> Value {
+    fn collated_part(&mut self, told: Told, target: ExprId) -> Value {
         let tree = self.here();
         let ExprKind::Name(name) = tree.expr(target).kind else {
-            return self.collated_on(device, target, Value::Unknown);
+            return self.collated_as(told, target, Value::Unknown);
         };
         let used = self.attributes_used(name);
         let fits = used.iter().all(|attribute| self.apis.method_of(Role::Tensor, *attribute).is_some());
+        let device = match told {
+            Told::Nothing => Device::Unknown,
+            Told::Moved => Device::Cpu,
+            // Texts are collated as they are: that it is a tensor is to be seen.
+            Told::Loaded if used.is_empty() && !self.apis.is_input(&name) => Device::Unknown,
+            Told::Loaded => Device::Cpu,
+        };
         let made = (device == Device::Cpu).then(|| self.expr_place(target));
         if fits { Value::tensor(Tensor { made, ..collated(device) }) } else { Value::Unknown }
     }
