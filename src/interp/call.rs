@@ -275,12 +275,17 @@ impl<'p> Interp<'p> {
             self.havoc(call);
             return Value::Unknown;
         }
+        let tree = self.tree(closure.file);
+        let of_model =
+            receiver.and_then(Value::as_obj).is_some_and(|object| self.heap.get(object).module().is_some());
+        let is_forward = of_model && FORWARDS.contains(&tree.function(closure.function).name.as_str());
         if self.budget.depth >= DEEPEST
             || recursive >= RECURSION
             || self.budget.exhausted.contains(&key)
             || !self.affords(closure)
         {
-            self.havoc_with(call, receiver);
+            // A forward that is too deep computes, as one that nobody sees, however often.
+            self.havoc_with(call, receiver.filter(|_| !is_forward));
             let runs = |frame: &Frame<'_>| frame.file == key.file && frame.function == Some(key.function);
             if recursive >= RECURSION
                 && let Some(frame) = self.frames.last_mut().filter(|frame| runs(frame))
@@ -289,10 +294,6 @@ impl<'p> Interp<'p> {
             }
             return Value::Unknown;
         }
-        let tree = self.tree(closure.file);
-        let of_model =
-            receiver.and_then(Value::as_obj).is_some_and(|object| self.heap.get(object).module().is_some());
-        let is_forward = of_model && FORWARDS.contains(&tree.function(closure.function).name.as_str());
         let floor = self.ration(closure.file, is_forward);
         let (seen, called) = (self.out.observations.len(), self.out.called.len());
         match self.supposed.seeded {
@@ -346,7 +347,6 @@ impl<'p> Interp<'p> {
             self.out.called.forget(key, called);
             self.out.observations.truncate(seen);
             self.on_abandoned(&Abandoned { receiver });
-            // A forward that is too deep computes, as one that nobody sees.
             self.havoc_with(call, receiver.filter(|_| !is_forward));
             return Value::Unknown;
         }
