@@ -26,6 +26,11 @@ const CLEARS: [&str; 6] = ["zero", "clear", "reset", "step", "train", "fit"];
 const WRITES: [&str; 2] = ["grad", "backward"];
 /// Of those that do anything with an optimizer.
 const OPTIMIZES: [&str; 7] = ["update", "apply", "optim", "epoch", "iter", "loop", "run"];
+/// Of those that run models, or set them up, in a mode of their own.
+const RUNS: [&str; 26] = [
+    "mode", "train", "eval", "val", "test", "fit", "epoch", "iter", "loop", "run", "infer", "predict", "generat",
+    "sampl", "score", "bench", "acc", "metric", "demo", "visual", "plot", "extract", "freeze", "set", "prepare", "init",
+];
 
 impl Interp<'_> {
     /// A call that is not understood: it may have done anything to the training state it can reach.
@@ -53,7 +58,8 @@ impl Interp<'_> {
         // A layer that is not known computes: whatever a forward calls clears no gradients and takes no step.
         if !touched.is_empty() && !self.in_forward() {
             let does = name.map_or(Does::Anything, |name| self.done_by(&name, &touched, &values));
-            self.event(call.place, Effect::Touch { objects: touched, does }, Confidence::High);
+            let sets_modes = does == Does::Anything || name.is_none_or(|name| may_set_modes(&name));
+            self.event(call.place, Effect::Touch { objects: touched, does, sets_modes }, Confidence::High);
         }
     }
 
@@ -211,4 +217,13 @@ impl Interp<'_> {
 /// Whether a step is one of a moving average of parameters: an optimizer has its own, and is not given any.
 fn is_average<'v>(name: &str, mut given: impl Iterator<Item = &'v Value>) -> bool {
     name == "step" && given.any(|value| matches!(value.bare(), Value::Params(_)))
+}
+
+/// Whether code that is not seen may put a model into another mode, by its name: what counts, saves or averages parameters
+/// leaves modes as they are. An object that keeps the model may do so at any time.
+fn may_set_modes(name: &str) -> bool {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let is_class = name.starts_with(char::is_uppercase);
+    let name = name.to_lowercase();
+    is_class || RUNS.iter().any(|word| name.contains(word))
 }

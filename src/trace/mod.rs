@@ -113,8 +113,8 @@ pub enum Effect {
     Asked { tests: Rc<[ArmTest]> },
     /// The gradients of an optimizer's, module's or parameter's are cleared.
     Clear { targets: ObjSet, whole: bool },
-    /// A call that is not understood got hold of these, and may do this to their gradients.
-    Touch { objects: ObjSet, does: Does },
+    /// A call that is not understood got hold of these, and may do this to their gradients, and put them into another mode.
+    Touch { objects: ObjSet, does: Does, sets_modes: bool },
     /// The gradients of these are written; what backward passes added is still in them, where `kept`.
     WriteGradients { objects: ObjSet, kept: bool },
     /// The gradients of these were looked at.

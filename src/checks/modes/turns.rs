@@ -5,7 +5,7 @@ use crate::facts::Script;
 use crate::facts::timeline::with_submodules;
 use crate::interp::COPIED;
 use crate::report::{Confidence, Place, replay};
-use crate::trace::{Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
+use crate::trace::{Does, Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
 use crate::values::{ClassRef, Learned, Mode, ModuleState, ObjId, ObjSet, Object};
 use ustr::Ustr;
 
@@ -252,9 +252,13 @@ impl Protocol for Turn<'_, '_> {
         match &event.effect {
             Effect::Mode { module, mode } => self.set(state, *module, *mode, event, way),
             Effect::MadeInEval { module } => self.make_in_eval(state, *module, event.place),
-            Effect::Touch { objects, .. } if objects.iter().any(|object| self.parts.contains(object)) => {
-                state.modes |= OTHER;
-                self.apply(state, way);
+            Effect::Touch { objects, does, sets_modes } if objects.iter().any(|part| self.parts.contains(part)) => {
+                if *sets_modes {
+                    state.modes |= OTHER;
+                }
+                if *does != Does::Nothing {
+                    self.apply(state, way);
+                }
             }
             Effect::Step { optimizer, .. } if self.steppers.contains(*optimizer) => self.apply(state, way),
             Effect::UnseenStep | Effect::NamedStep { .. } => self.apply(state, way),

@@ -237,7 +237,7 @@ impl OptimizerView<'_> {
                 let whose = self.whose_or_alone(*optimizer)?;
                 Some(Kind::Schedule { scheduler: *scheduler, whose })
             }
-            Effect::Touch { objects, does } => self.touched(objects, *does),
+            Effect::Touch { objects, does, .. } => self.touched(objects, *does),
             Effect::WriteGradients { objects, kept: false } => self.touched(objects, Does::Anything),
             Effect::WriteGradients { objects, kept: true } => {
                 self.may_be_touched_by(objects).then_some(Kind::Changed)
