@@ -286,6 +286,7 @@ impl<'p> Interp<'p> {
         {
             // A forward that is too deep computes, as one that nobody sees, however often.
             self.havoc_with(call, receiver.filter(|_| !is_forward));
+            receiver.into_iter().for_each(|receiver| self.leave_places_open(receiver));
             let runs = |frame: &Frame<'_>| frame.file == key.file && frame.function == Some(key.function);
             if recursive >= RECURSION
                 && let Some(frame) = self.frames.last_mut().filter(|frame| runs(frame))
