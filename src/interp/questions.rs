@@ -114,7 +114,8 @@ impl<'p> Interp<'p> {
             ExprKind::Compare { first, rest } => {
                 let [(_, other)] = **rest else { return None };
                 let (first, other) = (self.text_at(*first)?, self.text_at(other)?);
-                Some(Ustr::from(&format!("{first} = {other}")))
+                let is = if is_choice(self.here(), rest) { "in" } else { "=" };
+                Some(Ustr::from(&format!("{first} {is} {other}")))
             }
             _ => self.text_at(test).map(Ustr::from),
         }
@@ -183,7 +184,9 @@ impl<'p> Interp<'p> {
 fn bare(tree: &Tree, test: ExprId, holds: bool) -> (ExprId, bool) {
     match &tree.expr(test).kind {
         ExprKind::Unary { op: UnaryOp::Not, operand } => bare(tree, *operand, !holds),
-        ExprKind::Compare { rest, .. } if matches!(**rest, [(CompareOp::IsNot | CompareOp::NotEq, _)]) => {
+        ExprKind::Compare { rest, .. }
+            if matches!(**rest, [(CompareOp::IsNot | CompareOp::NotEq | CompareOp::NotIn, _)]) =>
+        {
             (test, !holds)
         }
         _ => (test, holds),
@@ -205,14 +208,23 @@ fn operands(tree: &Tree, expr: ExprId, paths: &mut Vec<ExprId>) -> bool {
         ExprKind::Compare { first, rest } => {
             let same =
                 matches!(**rest, [(CompareOp::Is | CompareOp::IsNot | CompareOp::Eq | CompareOp::NotEq, _)]);
-            same && operands(tree, *first, paths)
+            (same || is_choice(tree, rest)) && operands(tree, *first, paths)
                 && rest.iter().all(|(_, other)| operands(tree, *other, paths))
         }
-        ExprKind::Bool { items, .. } => items.iter().all(|item| operands(tree, *item, paths)),
+        ExprKind::Bool { items, .. }
+        | ExprKind::Tuple(items)
+        | ExprKind::List(items)
+        | ExprKind::Set(items) => items.iter().all(|item| operands(tree, *item, paths)),
         ExprKind::Unary { op: UnaryOp::Not, operand } => operands(tree, *operand, paths),
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::True | ExprKind::False | ExprKind::None => true,
         _ => false,
     }
+}
+
+/// `optimizer in ("sam", "asam")`: what is written there stays as it is.
+fn is_choice(tree: &Tree, compared: &[(CompareOp, ExprId)]) -> bool {
+    let [(CompareOp::In | CompareOp::NotIn, all)] = compared else { return false };
+    matches!(tree.expr(*all).kind, ExprKind::Tuple(_) | ExprKind::List(_) | ExprKind::Set(_))
 }
 
 /// `args.fp16`, `config["fp16"]`
