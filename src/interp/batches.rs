@@ -62,13 +62,18 @@ impl<'p> Interp<'p> {
 
     /// `images, labels = batch`, of a batch that a loop gives: the same.
     pub(super) fn unpacked_batch(&mut self, target: ExprId, written: ExprId, batch: &Value) -> Value {
-        if !(self.takes_apart(target) && self.is_item(written) && self.is_open_batch(batch)) {
+        if !(self.takes_apart(target) && self.is_open_batch(batch)) {
             return batch.clone();
         }
+        let loader = match self.source_of_drawn(written) {
+            Some(iterator) => self.loader_named(iterator),
+            None if self.is_item(written) => self.loader_around(),
+            None => return batch.clone(),
+        };
         let whole = if let Value::Tuple(_) = batch { batch.clone() } else { Value::Unknown };
         let told = match self.moves_part_of(target) && !self.has_engine() {
             true => Told::Moved,
-            false if self.is_loaded_on_cpu() => Told::Loaded,
+            false if loader.is_some_and(|loader| self.loads_on_cpu(loader)) => Told::Loaded,
             false => return batch.clone(),
         };
         match self.collated_as(told, target, whole) {
@@ -175,10 +180,40 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Whether the loop around goes over a loader whose batches are on the CPU.
-    fn is_loaded_on_cpu(&self) -> bool {
-        let over = self.active.last().map(|active| &self.out.loop_info(active.id).over);
-        matches!(over, Some(Over::Loader(loader)) if self.loads_on_cpu(*loader))
+    /// The loader that the loop around goes over.
+    fn loader_around(&self) -> Option<ObjId> {
+        match self.out.loop_info(self.active.last()?.id).over {
+            Over::Loader(loader) => Some(loader),
+            _ => None,
+        }
+    }
+
+    /// `next(batches)`, `batches.next()`: what a batch is drawn from.
+    fn source_of_drawn(&self, written: ExprId) -> Option<ExprId> {
+        let tree = self.here();
+        let ExprKind::Call { callee, args } = &tree.expr(written).kind else { return None };
+        match (&tree.expr(*callee).kind, &**args) {
+            (ExprKind::Name(name), [source, ..]) if *name == "next" => Some(source.value),
+            (ExprKind::Attribute { base, name, .. }, []) if *name == "next" || *name == "__next__" => Some(*base),
+            _ => None,
+        }
+    }
+
+    /// The loader behind an iterator: a name, or `iter(loader)`.
+    fn loader_named(&mut self, iterator: ExprId) -> Option<ObjId> {
+        match &self.here().expr(iterator).kind {
+            ExprKind::Name(name) => {
+                let value = self.lookup(*name);
+                self.loader_of(&value)
+            }
+            ExprKind::Call { args, .. } => match &**args {
+                [only] if matches!(self.here().expr(only.value).kind, ExprKind::Name(_)) => {
+                    self.loader_named(only.value)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether whatever a loader collates is on the CPU: other processes make it, it is to be pinned, or a framework's

@@ -47,12 +47,13 @@ fn cleared_through_modules(script: &Script, cleared: &ObjSet) -> ObjSet {
     optimizers_of_script(script).iter().filter(is_left).collect()
 }
 
-/// All optimizers that a script makes.
+/// All optimizers that a script makes; of those whose parameters are not seen, only its own: a library may hand them on.
 pub(super) fn optimizers_of_script(script: &Script) -> ObjSet {
     let heap = &script.rehearsal.heap;
     let made = |object: &ObjId| {
         let is_whole = heap.get(*object).optimizer().is_some_and(|state| !state.others);
-        is_whole && heap.get(*object).confidence == Confidence::High || is_made(script, *object)
+        let is_own = heap.get(*object).site.file == script.file && is_made(script, *object);
+        is_whole && heap.get(*object).confidence == Confidence::High || is_own
     };
     heap.optimizers().filter(made).collect()
 }
