@@ -8,6 +8,7 @@ use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::Over;
 use crate::values::*;
+use rustc_hash::FxHashSet;
 use ustr::Ustr;
 
 /// So many datasets may wrap each other.
@@ -23,7 +24,17 @@ enum Told {
     Loaded,
 }
 
+/// Where parts of batches got their names of which only their loader says that they are on the CPU.
+#[derive(Default)]
+struct OnlyLoaded(FxHashSet<Place>);
+
 impl<'p> Interp<'p> {
+    /// Whether it is its loader alone that says where a part of a batch is: nothing beside it is moved, and a model that
+    /// is not seen may fetch its inputs.
+    pub(crate) fn is_only_loaded(&mut self, part: &Tensor) -> bool {
+        part.made.is_some_and(|made| self.remember(|loaded: &mut OnlyLoaded| loaded.0.contains(&made)))
+    }
+
     /// What a loop's targets are given, where the batch of the loader is not known.
     pub(super) fn parts_of_batch(&mut self, target: ExprId, batch: Value, loader: ObjId) -> Value {
         let collates = self.heap.attr(loader, Ustr::from("collate_fn"));
@@ -339,6 +350,9 @@ impl<'p> Interp<'p> {
             Told::Loaded => Device::Cpu,
         };
         let made = (device == Device::Cpu).then(|| self.expr_place(target));
+        if told == Told::Loaded {
+            self.remember(|loaded: &mut OnlyLoaded| loaded.0.extend(made));
+        }
         if fits { Value::tensor(Tensor { made, ..collated(device) }) } else { Value::Unknown }
     }
 

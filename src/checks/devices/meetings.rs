@@ -131,7 +131,10 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };
-    if cx.is_just(object, Role::Module) && is_part_of_batch(&input) && !is_left_behind(cx, &input) {
+    let may_fetch = |cx: &mut Interp<'_>| {
+        is_part_of_batch(&input) && (!is_left_behind(cx, &input) || cx.is_only_loaded(&input))
+    };
+    if cx.is_just(object, Role::Module) && may_fetch(cx) {
         return;
     }
     meet_input(cx, object, device, &input, call.place);
@@ -279,7 +282,8 @@ fn meet_rest_of_batch(cx: &mut Interp<'_>, model: ObjId, call: &Call) -> bool {
     else {
         return false;
     };
-    if !is_left_behind(cx, input) {
+    let input = input.clone();
+    if !is_left_behind(cx, &input) || cx.is_only_loaded(&input) {
         return false;
     }
     let one = Side { device: Device::Accelerator, what: Rc::from("the rest of its batch"), made: None };
