@@ -210,12 +210,27 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The loader behind an iterable, through progress bars and `enumerate`.
+    pub(crate) fn loader_of(&self, value: &Value) -> Option<ObjId> {
+        let object = value.as_obj()?;
+        let here = self.heap.get(object);
+        match &here.state {
+            State::Loader(_) => Some(object),
+            _ if here.attr(Ustr::from("batched")).is_some() => here.attr(Ustr::from("batched"))?.as_obj(),
+            _ => {
+                let inner = here.attr(Ustr::from("iterable"))?;
+                self.loader_of(&inner.clone())
+            }
+        }
+    }
+
     /// The loader behind an iterator: a name, or `iter(loader)`.
-    fn loader_named(&mut self, iterator: ExprId) -> Option<ObjId> {
+    fn loader_named(&self, iterator: ExprId) -> Option<ObjId> {
         match &self.here().expr(iterator).kind {
             ExprKind::Name(name) => {
-                let value = self.lookup(*name);
-                self.loader_of(&value)
+                let frame = self.frames.last()?;
+                let outer = || self.heap.attr(self.loaded.modules.get(&frame.file)?.env, *name);
+                self.loader_of(self.heap.attr(frame.env, *name).or_else(outer)?)
             }
             ExprKind::Call { args, .. } => match &**args {
                 [only] if matches!(self.here().expr(only.value).kind, ExprKind::Name(_)) => {

@@ -100,20 +100,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The loader behind an iterable, through progress bars and `enumerate`.
-    pub(crate) fn loader_of(&self, value: &Value) -> Option<ObjId> {
-        let object = value.as_obj()?;
-        let here = self.heap.get(object);
-        match &here.state {
-            State::Loader(_) => Some(object),
-            _ if here.attr(Ustr::from("batched")).is_some() => here.attr(Ustr::from("batched"))?.as_obj(),
-            _ => {
-                let inner = here.attr(Ustr::from("iterable"))?;
-                self.loader_of(&inner.clone())
-            }
-        }
-    }
-
     /// `container[index]`; `module.__dict__[name]` is the attribute of that name.
     pub(super) fn subscript(&mut self, id: ExprId, base: ExprId, index: ExprId) -> Value {
         let holder = match self.here().expr(base).kind {
