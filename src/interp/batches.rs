@@ -205,7 +205,9 @@ impl<'p> Interp<'p> {
         let ExprKind::Call { callee, args } = &tree.expr(written).kind else { return None };
         match (&tree.expr(*callee).kind, &**args) {
             (ExprKind::Name(name), [source, ..]) if *name == "next" => Some(source.value),
-            (ExprKind::Attribute { base, name, .. }, []) if *name == "next" || *name == "__next__" => Some(*base),
+            (ExprKind::Attribute { base, name, .. }, []) if *name == "next" || *name == "__next__" => {
+                Some(*base)
+            }
             _ => None,
         }
     }
@@ -254,7 +256,9 @@ impl<'p> Interp<'p> {
         let has_workers = state.sample_order.workers.is_some_and(|workers| workers > 0)
             && matches!(told("multiprocessing_context"), Some(Value::None));
         let is_pinned = matches!(told("pin_memory"), Some(Value::Bool(Some(true))));
-        collates && !self.moves_samples(&state.dataset) && (has_workers || is_pinned || self.reads(&state.dataset))
+        collates
+            && !self.moves_samples(&state.dataset)
+            && (has_workers || is_pinned || self.reads(&state.dataset))
     }
 
     /// The dataset itself and those that it wraps, each with all that it may be.

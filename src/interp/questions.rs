@@ -208,7 +208,8 @@ fn operands(tree: &Tree, expr: ExprId, paths: &mut Vec<ExprId>) -> bool {
         ExprKind::Compare { first, rest } => {
             let same =
                 matches!(**rest, [(CompareOp::Is | CompareOp::IsNot | CompareOp::Eq | CompareOp::NotEq, _)]);
-            (same || is_choice(tree, rest)) && operands(tree, *first, paths)
+            (same || is_choice(tree, rest))
+                && operands(tree, *first, paths)
                 && rest.iter().all(|(_, other)| operands(tree, *other, paths))
         }
         ExprKind::Bool { items, .. }

@@ -28,8 +28,9 @@ const WRITES: [&str; 2] = ["grad", "backward"];
 const OPTIMIZES: [&str; 7] = ["update", "apply", "optim", "epoch", "iter", "loop", "run"];
 /// Of those that run models, or set them up, in a mode of their own.
 const RUNS: [&str; 26] = [
-    "mode", "train", "eval", "val", "test", "fit", "epoch", "iter", "loop", "run", "infer", "predict", "generat",
-    "sampl", "score", "bench", "acc", "metric", "demo", "visual", "plot", "extract", "freeze", "set", "prepare", "init",
+    "mode", "train", "eval", "val", "test", "fit", "epoch", "iter", "loop", "run", "infer", "predict",
+    "generat", "sampl", "score", "bench", "acc", "metric", "demo", "visual", "plot", "extract", "freeze",
+    "set", "prepare", "init",
 ];
 
 impl Interp<'_> {

@@ -58,8 +58,7 @@ fn is_of_update(script: &Script, at: &At) -> bool {
     if function.class.is_none() || function.is_generator {
         return false;
     }
-    let acts =
-        |effect: &Effect| matches!(effect, Effect::Step { .. } | Effect::Backward { .. });
+    let acts = |effect: &Effect| matches!(effect, Effect::Step { .. } | Effect::Backward { .. });
     script.rehearsal.entries.iter().filter(|entry| entry.function == Some(key)).any(|entry| {
         let all = visits(&entry.nodes, acts);
         let (steps, passes): (Vec<&Visit>, Vec<&Visit>) =
@@ -77,9 +76,8 @@ fn is_walked_later(script: &Script, backward: Place) -> bool {
     let (own, other): (Vec<&BackwardPass>, Vec<&BackwardPass>) =
         backward_passes.iter().filter(unknown).partition(|walk| walk.place == backward);
     // What we do not know of two graphs may be the same, but for those of two loops: each goes back through its own.
-    let may_share = |a: &BackwardPass, b: &BackwardPass| {
-        a.loops.starts_with(&b.loops) || b.loops.starts_with(&a.loops)
-    };
+    let may_share =
+        |a: &BackwardPass, b: &BackwardPass| a.loops.starts_with(&b.loops) || b.loops.starts_with(&a.loops);
     if own.iter().any(|own| other.iter().any(|other| may_share(own, other))) {
         return true;
     }

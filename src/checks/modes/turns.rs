@@ -252,7 +252,9 @@ impl Protocol for Turn<'_, '_> {
         match &event.effect {
             Effect::Mode { module, mode } => self.set(state, *module, *mode, event, way),
             Effect::MadeInEval { module } => self.make_in_eval(state, *module, event.place),
-            Effect::Touch { objects, does, sets_modes } if objects.iter().any(|part| self.parts.contains(part)) => {
+            Effect::Touch { objects, does, sets_modes }
+                if objects.iter().any(|part| self.parts.contains(part)) =>
+            {
                 if *sets_modes {
                     state.modes |= OTHER;
                 }

@@ -3,7 +3,8 @@
 use super::optimizers_in_use::{in_use, is_made, listens, optimizers_of_script};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{
-    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, reached, run, whose,
+    Automaton, Certainty, Kind, LoopHead, Moment, OptimizerEvent, Parts, Timeline, Touched, reached, run,
+    whose,
 };
 use crate::facts::{Findings, Script};
 use crate::report::{FileId, Fix, Place, Severity};
@@ -182,8 +183,7 @@ fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Optio
 /// and leaves nothing of what is cleared in the iterations here.
 fn applied_to_others(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
     let used = |event: &Rc<OptimizerEvent>| may_be_used(event) || matches!(event.kind, Kind::Step { .. });
-    let applies =
-        |other| whose(&script.rehearsal.heap, timeline.optimizer, &timeline.state, other).is_some();
+    let applies = |other| whose(&script.rehearsal.heap, timeline.optimizer, &timeline.state, other).is_some();
     // Who iterates over what is yielded may step in between.
     let is_method = |key: FnKey| {
         let function = script.project.module(key.file).tree.function(key.function);
