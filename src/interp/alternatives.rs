@@ -151,24 +151,33 @@ impl<'p> Interp<'p> {
     }
 
     /// A call of the project's code. One that lacks an argument, or has one too many, ends in an error: nothing
-    /// comes of it, and what it is seen to do is not what the run will tell. Which arguments were meant for which
-    /// parameters, nobody knows.
+    /// comes of it, and what it is seen to do is not what the run will tell. Where there are too many, nobody knows which
+    /// were meant for which parameters.
     pub(crate) fn inline(&mut self, closure: &Rc<Closure>, receiver: Option<&Value>, call: &Call) -> Value {
-        if !self.tell_unfit(closure, receiver, call) {
+        let Some(unfit) = self.tell_unfit(closure, receiver, call) else {
             return self.inlined(closure, receiver, call);
-        }
+        };
         let before = self.push_context(ContextKind::Failing);
-        self.inlined(closure, receiver, &Call { open: true, ..Call::new(call.place) });
+        match unfit {
+            Unfit::TooMany { .. } => {
+                self.inlined(closure, receiver, &Call { open: true, ..Call::new(call.place) })
+            }
+            Unfit::Missing(_) | Unfit::Unexpected(_) => self.inlined(closure, receiver, call),
+        };
         self.pop_context(before);
         Value::Unknown
     }
 
-    /// Whether a call does not fit, which is told.
-    pub(super) fn tell_unfit(&mut self, closure: &Closure, receiver: Option<&Value>, call: &Call) -> bool {
-        let unfit = self.unfit(closure, receiver.is_some(), call).filter(|_| !closure.wrap.opaque);
-        let Some(unfit) = unfit else { return false };
-        self.on_unfit_call(&UnfitCall { closure, receiver, call, unfit });
-        true
+    /// What of a call does not fit, which is told.
+    pub(super) fn tell_unfit(
+        &mut self,
+        closure: &Closure,
+        receiver: Option<&Value>,
+        call: &Call,
+    ) -> Option<Unfit> {
+        let unfit = self.unfit(closure, receiver.is_some(), call).filter(|_| !closure.wrap.opaque)?;
+        self.on_unfit_call(&UnfitCall { closure, receiver, call, unfit: unfit.clone() });
+        Some(unfit)
     }
 
     fn one_of_several(&self) -> ContextKind {

@@ -59,7 +59,7 @@ impl<'p> Interp<'p> {
                 let call = &call;
                 // What is computed for all that is said of the model, whatever its call lacks: of that it fails already.
                 let fails = self.tell_unfit(&closure, Some(&Value::Obj(object)), call);
-                let around = fails.then(|| self.push_context(ContextKind::Failing));
+                let around = fails.map(|_| self.push_context(ContextKind::Failing));
                 let output = self.inlined(&closure, Some(&Value::Obj(object)), call);
                 around.into_iter().for_each(|around| self.pop_context(around));
                 let output = self.at_least_learned(object, &before, call, output);
