@@ -36,6 +36,9 @@ impl<'p> Interp<'p> {
                     _ => self.refine_checked(*callee, args),
                 },
             },
+            ExprKind::Attribute { base, name, .. } if *name == "requires_grad" && !holds => {
+                self.refine_followed(*base);
+            }
             ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
             _ => {}
         }
@@ -94,6 +97,16 @@ impl<'p> Interp<'p> {
         let has = |interp: &mut Self| !interp.get_attr(&value, Ustr::from(name), place).is_unknown();
         if value.as_tensor().is_some() && !self.quietly(has) {
             self.assign(target, Value::Unknown);
+        }
+    }
+
+    /// `x.detach() if x.requires_grad else x`: on the other way autograd does not follow it.
+    fn refine_followed(&mut self, target: ExprId) {
+        if matches!(self.here().expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. })
+            && let Value::Tensor(tensor) = self.eval(target)
+            && !matches!(tensor.graph, Graph::None)
+        {
+            self.assign(target, Value::tensor(Tensor { graph: Graph::None, ..(*tensor).clone() }));
         }
     }
 
