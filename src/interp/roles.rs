@@ -272,7 +272,8 @@ impl<'p> Solver<'_, 'p> {
     fn is_nearer(&self, rival: &Act, step: &Act) -> bool {
         let relations = self.relations();
         if rival.within != step.within {
-            return relations.is_inside(rival.within, step.within) && self.walks_within(step, rival.within);
+            return relations.is_inside(rival.within, step.within)
+                && (self.walks_within(step, rival.within) || self.is_one_of_several(rival));
         }
         let name = |subject: Option<Subject>| self.interp.apis.role_by_name(subject?.name());
         match (name(step.receiver), name(rival.receiver)) {
@@ -281,6 +282,13 @@ impl<'p> Solver<'_, 'p> {
             // A scaler steps one of them; two optimizers clear both or none, and are told apart by that.
             _ => rival.call < step.call && !self.is_of_its_kind(rival),
         }
+    }
+
+    /// `for optimizer in optimizers: optimizer.step()`: it clears as well, which this does not, and no name says that
+    /// this is one, too.
+    fn is_one_of_several(&self, rival: &Act) -> bool {
+        let is_item = |rival: Subject| self.relations().is_item(rival) && self.clears(rival);
+        rival.receiver.is_some_and(is_item) && !self.clears(self.subject) && !self.is_called(Role::Optimizer)
     }
 
     /// Two that both clear gradients, or of which the text says nothing else.
