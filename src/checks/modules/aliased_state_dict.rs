@@ -185,7 +185,7 @@ impl<'a> Search<'_, 'a> {
         let after = trained
             .next()
             .filter(|span| !self.binds(*span, model) && (!whole || self.is_called_in(*span, model)))
-            .and_then(|span| self.read_after(span, target));
+            .and_then(|span| self.read_after(span, target, bound));
         let kept = |read, confidence| Kept { target, value, whole, read, confidence };
         let loaded = || self.loaded(block, target).filter(|_| !whole);
         after
@@ -321,14 +321,43 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Where something is read first after a stretch of its function.
-    fn read_after(&self, stretch: Span, target: ExprId) -> Option<Span> {
+    fn read_after(&self, stretch: Span, target: ExprId, bound: ExprId) -> Option<Span> {
         let body =
             self.function.map_or(Span::new(0, u32::MAX), |function| self.draft.function(function).span);
         let rest = Span::new(stretch.end, body.end);
         let inside = |span: Span| self.draft.function_around(span) == self.function;
-        let reads = self.exprs_in(rest).filter(|(id, expr)| self.is_same(*id, target) && inside(expr.span));
+        let beside = self.read_beside_state(rest, bound);
+        let reads = self.exprs_in(rest).filter(|(id, expr)| {
+            self.is_same(*id, target) && inside(expr.span) && !beside.contains(id)
+        });
         let (first, expr) = reads.min_by_key(|(_, expr)| expr.span.start)?;
         (!self.is_target(first)).then_some(expr.span)
+    }
+
+    /// Of what is read in a stretch, that of which only another entry is: `checkpoint["epoch"]`, where the state lies
+    /// under a key of its own.
+    fn read_beside_state(&self, stretch: Span, bound: ExprId) -> Vec<ExprId> {
+        let ExprKind::Dict(items) = &self.draft.expr(bound).kind else { return Vec::new() };
+        let keys: Option<Vec<&str>> = items
+            .iter()
+            .filter(|(_, item)| self.state_in(*item).is_some())
+            .map(|(key, _)| self.text(*key.as_ref()?))
+            .collect();
+        let Some(keys) = keys else { return Vec::new() };
+        let other = |key: ExprId| self.text(key).is_some_and(|key| !keys.contains(&key));
+        self.exprs_in(stretch)
+            .filter_map(|(_, expr)| match expr.kind {
+                ExprKind::Subscript { base, index } => other(index).then_some(base),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn text(&self, expr: ExprId) -> Option<&'a str> {
+        match &self.draft.expr(expr).kind {
+            ExprKind::Str(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// `model.load_state_dict(self.best)`, outside of the block that keeps it.
