@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use ustr::{Ustr, ustr};
 
-use super::Verb;
+use super::{Transfer, Verb};
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
 use super::model::{Api, ClassSpec, ModeDependence, Order, Role};
@@ -98,6 +98,11 @@ impl Apis {
     /// Whether a method of this name goes back through the graph of a tensor.
     pub fn walks_back(&self, method: Ustr) -> bool {
         self.method_does(Role::Tensor, method, Verb::Backward)
+    }
+
+    /// Whether what a tensor says under this name are no numbers of it: its size, its dtype, where it is.
+    pub fn is_form(&self, name: Ustr) -> bool {
+        self.method_of(Role::Tensor, name).and_then(Api::transfer).is_some_and(Transfer::asks)
     }
 
     /// What `package.name` is called in the tables; the name as it is where they do not know it.

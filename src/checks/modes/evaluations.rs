@@ -1,7 +1,7 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
 use super::scores::{Decided, Scored};
-use super::stretches::is_dropped;
+use super::stretches::{is_dropped, is_only_measured};
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
@@ -329,7 +329,7 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
     let sure =
         (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
-    if !sure || is_dropped(script, at) {
+    if !sure || is_dropped(script, at) || is_only_measured(script, at) {
         return None;
     }
     // Between functions that nothing calls, anything may be done to the model.

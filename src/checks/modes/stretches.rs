@@ -4,7 +4,7 @@ use crate::facts::Script;
 use crate::facts::edits::{Draft, Line};
 use crate::interp::modules::FORWARDS;
 use crate::report::{FileId, Place, Span};
-use crate::syntax::{Expr, ExprId, ExprKind, StmtId, StmtKind};
+use crate::syntax::{Expr, ExprId, ExprKind, Stmt, StmtId, StmtKind};
 use crate::trace::{At, Effect, Forward, Sight, visits};
 use crate::values::Mode;
 
@@ -152,4 +152,25 @@ fn hints_at_training(word: &str) -> bool {
 /// Whether nobody wants what a forward gives: its graph is gone with the statement, as where a model is warmed up.
 pub(super) fn is_dropped(script: &Script, forward: &At) -> bool {
     script.is_statement(forward.place)
+}
+
+/// Whether of what a forward gives only the form is asked for, as where a model is tried out: `print(output.shape)`.
+pub(super) fn is_only_measured(script: &Script, forward: &At) -> bool {
+    let draft = script.draft(forward.place.file);
+    let stmt = draft.statement_at(forward.place.span).map(|stmt| draft.statement(stmt));
+    let Some(Stmt { span, kind: StmtKind::Assign { targets, value } }) = stmt else { return false };
+    let [target] = targets[..] else { return false };
+    let ExprKind::Name(name) = draft.expr(target).kind else { return false };
+    if !forward.loops.is_empty() || draft.expr(*value).span != forward.place.span {
+        return false;
+    }
+    let scope = draft.function_around(*span).map_or(Span::new(0, u32::MAX), |it| draft.function_span(it));
+    let rest = Span::new(span.end, scope.end);
+    let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Name(other) if other == name);
+    let asks = |expr: &&Expr| match expr.kind {
+        ExprKind::Attribute { base, name, .. } => is_it(draft.expr(base)) && script.apis.is_form(name),
+        _ => false,
+    };
+    let reads = draft.exprs_within(rest).filter(|expr| is_it(expr)).count();
+    reads > 0 && reads == draft.exprs_within(rest).filter(asks).count()
 }
