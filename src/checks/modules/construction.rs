@@ -2,7 +2,7 @@
 //! before anything is assigned that needs it.
 
 use super::registration;
-use crate::interp::{Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, is_parameter};
+use crate::interp::{Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, Invocation, is_parameter};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprKind, FunctionBody, StmtKind};
 use crate::values::*;
@@ -11,6 +11,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 pub(super) static CHECKER: Checker = Checker {
+    on_call: Some(asked),
     on_construct: Some(begin),
     on_constructed: Some(end),
     on_base_constructed: Some(base_constructed),
@@ -38,6 +39,8 @@ struct Constructions {
     /// Instances of the project's modules, with the number of objects when their constructors had run.
     done: FxHashMap<ObjId, u32>,
     unready: Vec<(Place, UnreadyModule)>,
+    /// Instances of which nothing is asked yet that needs the framework's constructor, which never ran.
+    idle: Vec<(ObjId, Place, UnreadyModule)>,
 }
 
 /// A module whose constructor runs.
@@ -83,11 +86,35 @@ fn end(cx: &mut Interp<'_>, constructed: &Constructed) {
     let place = open.first.map_or(constructed.constructor, |(place, _)| place);
     let module =
         UnreadyModule { class: cx.class_name(open.object), attribute: open.first.map(|(_, name)| name) };
-    cx.remember(|all: &mut Constructions| {
+    let is_idle = open.first.is_none() && cx.is_of_project(open.object, "__call__");
+    cx.remember(|all: &mut Constructions| match is_idle {
+        true => all.idle.push((open.object, place, module)),
+        false => all.note_unready(place, module),
+    });
+}
+
+impl Constructions {
+    fn note_unready(&mut self, place: Place, module: UnreadyModule) {
         let known =
             |(other, seen): &(Place, UnreadyModule)| other.file == place.file && seen.class == module.class;
-        if !all.unready.iter().any(known) {
-            all.unready.push((place, module));
+        if !self.unready.iter().any(known) {
+            self.unready.push((place, module));
+        }
+    }
+}
+
+/// What an instance is called by is a method of the project's own, and nothing of it is a layer: it works, until it
+/// is asked for what only the framework's constructor makes, such as its parameters.
+fn asked(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let is_method = call.api.params.first().is_some_and(|param| param.name == "self");
+    let Value::Obj(object) = call.nth(0) else { return };
+    if !is_method {
+        return;
+    }
+    cx.remember(|all: &mut Constructions| {
+        if let Some(at) = all.idle.iter().position(|(idle, ..)| *idle == object) {
+            let (_, place, module) = all.idle.swap_remove(at);
+            all.note_unready(place, module);
         }
     });
 }
