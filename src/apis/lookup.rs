@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 
 use ustr::{Ustr, ustr};
 
-use super::{Transfer, Verb};
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
 use super::model::{Api, ClassSpec, ModeDependence, Order, Role};
@@ -14,6 +13,7 @@ use super::needs::Need;
 use super::pack::{Found, Pack, pack};
 use super::parse::parse;
 use super::shared::Shared;
+use super::{Transfer, Verb};
 
 /// Stands in a trigger between a text and the one that a file must hold less often.
 const MORE_OFTEN: &str = " more often than ";

@@ -327,9 +327,9 @@ impl<'a> Search<'_, 'a> {
         let rest = Span::new(stretch.end, body.end);
         let inside = |span: Span| self.draft.function_around(span) == self.function;
         let beside = self.read_beside_state(rest, bound);
-        let reads = self.exprs_in(rest).filter(|(id, expr)| {
-            self.is_same(*id, target) && inside(expr.span) && !beside.contains(id)
-        });
+        let reads = self
+            .exprs_in(rest)
+            .filter(|(id, expr)| self.is_same(*id, target) && inside(expr.span) && !beside.contains(id));
         let (first, expr) = reads.min_by_key(|(_, expr)| expr.span.start)?;
         (!self.is_target(first)).then_some(expr.span)
     }

@@ -2,7 +2,9 @@
 //! before anything is assigned that needs it.
 
 use super::registration;
-use crate::interp::{Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, Invocation, is_parameter};
+use crate::interp::{
+    Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, Invocation, is_parameter,
+};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprKind, FunctionBody, StmtKind};
 use crate::values::*;
