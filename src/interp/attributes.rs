@@ -2,8 +2,8 @@
 //! bound methods; and writing and deleting them.
 
 use super::{
-    AttributeWrite, Call, Interp, Uncalled, lineage::Base, modules::FORWARDS, python, roles::is_guessed,
-    transfer,
+    AttributeWrite, Call, Interp, MissingAttribute, Uncalled, lineage::Base, modules::FORWARDS, python,
+    roles::is_guessed, transfer,
 };
 use crate::apis::Api;
 use crate::names::Subject;
@@ -110,6 +110,10 @@ impl<'p> Interp<'p> {
                 }
             }
             Value::None => Value::Unknown,
+            Value::Tuple(_) if named_part(value, name).is_none() => {
+                self.on_missing_attribute(&MissingAttribute { value, name, place });
+                Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
+            }
             _ => named_part(value, name).or_else(|| python::attribute(self, value, &name)).unwrap_or_else(
                 || Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
             ),
@@ -173,7 +177,9 @@ impl<'p> Interp<'p> {
         }
         match &self.heap.get(object).state {
             State::List(_) | State::Dict(_) => {
-                Value::Bound(Rc::new(Bound { receiver: Value::Obj(object), method: Method::Builtin(name) }))
+                let value = Value::Obj(object);
+                self.on_missing_attribute(&MissingAttribute { value: &value, name, place });
+                Value::Bound(Rc::new(Bound { receiver: value, method: Method::Builtin(name) }))
             }
             State::Class(_) => Value::Unknown,
             _ => {
@@ -214,6 +220,7 @@ impl<'p> Interp<'p> {
         {
             self.see(place, Sight::UnknownAttribute { class, name }, Confidence::High);
         }
+        self.on_missing_attribute(&MissingAttribute { value: &Value::Obj(object), name, place });
         self.note_handed_out(object);
         let value = self.self_typed_by_use(object, name, Value::Unknown);
         if !value.is_unknown() {

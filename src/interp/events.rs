@@ -230,6 +230,13 @@ pub struct Uncalled<'e> {
     pub place: Place,
 }
 
+/// `(logits, hidden).argmax(1)`
+pub struct MissingAttribute<'e> {
+    pub value: &'e Value,
+    pub name: Ustr,
+    pub place: Place,
+}
+
 /// `left == right`
 pub struct TensorCompare<'e> {
     pub left: &'e Value,

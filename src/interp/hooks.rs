@@ -168,6 +168,8 @@ events! {
     on_expression_statement(&ExpressionStatement<'_>);
     /// A function or method of a framework is used as what a call of it would give.
     on_uncalled(&Uncalled<'_>);
+    /// An attribute is read that is not there, as far as what was rehearsed says.
+    on_missing_attribute(&MissingAttribute<'_>);
     /// Two values were compared, of which one at least is a tensor.
     on_tensor_compare(&TensorCompare<'_>);
     /// A loader is about to make its first batch, as its workers do.

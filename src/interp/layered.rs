@@ -88,6 +88,22 @@ impl<'p> Interp<'p> {
         (is_container && (!children.is_empty() || here.attr(Ustr::from("0")).is_some())).then_some(children)
     }
 
+    /// What a slice takes of a container: another one, of the same layers.
+    pub(super) fn part_of_container(&mut self, container: ObjId, layers: &[Value], place: Place) -> Value {
+        let here = self.heap.get(container);
+        let (class, module) = (here.class, here.module());
+        let part = ModuleState {
+            mode: module.map_or(Mode::Unknown, |module| module.mode),
+            frozen: module.and_then(|module| module.frozen),
+            ..ModuleState::default()
+        };
+        let object = self.alloc(place, class, State::Module(part));
+        for (index, layer) in layers.iter().enumerate() {
+            self.heap.get_mut(object).set_attr(Ustr::from(&index.to_string()), layer.clone());
+        }
+        Value::Obj(object)
+    }
+
     /// The modules in an argument that is a list or a dict of them, or a container whose layers are `iterated`, and
     /// whether those are all.
     pub(super) fn module_items(&mut self, value: &Value, iterated: bool, place: Place) -> (Vec<Value>, bool) {

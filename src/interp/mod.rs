@@ -103,8 +103,9 @@ pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
     Compare, Constructed, ContainerWrite, Declared, DeclaredOption, DrawnByName, ElementRead, ElementWrite,
     Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall,
-    LoaderCall, LossCall, MethodResult, Operation, OperationResult, Operator, Return, StackedLayer,
-    TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
+    LoaderCall, LossCall, MethodResult, MissingAttribute, Operation, OperationResult, Operator, Return,
+    StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked,
+    Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

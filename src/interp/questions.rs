@@ -259,7 +259,7 @@ fn writes(tree: &Tree, text: &str) -> Writes {
             found.paths.entry(Ustr::from(path)).or_default().push(*span);
         }
     };
-    tree.stmts.iter().for_each(|stmt| each_target(tree, &stmt.kind, &mut add));
+    tree.stmts.iter().for_each(|stmt| tree.each_target(&stmt.kind, &mut add));
     for Expr { kind, span } in &tree.exprs {
         if let ExprKind::Walrus { name, .. } = kind {
             found.paths.entry(*name).or_default().push(*span);
@@ -279,32 +279,4 @@ fn in_loop(tree: &Tree, place: Span) -> Option<Span> {
 fn in_method(tree: &Tree, place: Span) -> bool {
     let is_method = |function: &&Function| function.name != "__init__" && function.name != "<lambda>";
     tree.functions.iter().filter(is_method).any(|function| function.span.contains(place))
-}
-
-/// The names, attributes and items that a statement writes.
-fn each_target(tree: &Tree, stmt: &StmtKind, add: &mut dyn FnMut(ExprId)) {
-    match stmt {
-        StmtKind::Assign { targets, .. } | StmtKind::Del(targets) => {
-            targets.iter().for_each(|target| each_part(tree, *target, add));
-        }
-        StmtKind::AugAssign { target, .. }
-        | StmtKind::AnnAssign { target, .. }
-        | StmtKind::For { target, .. } => {
-            each_part(tree, *target, add);
-        }
-        StmtKind::With { items, .. } => {
-            items.iter().filter_map(|item| item.target).for_each(|target| each_part(tree, target, add));
-        }
-        _ => {}
-    }
-}
-
-fn each_part(tree: &Tree, target: ExprId, add: &mut dyn FnMut(ExprId)) {
-    match &tree.expr(target).kind {
-        ExprKind::Tuple(items) | ExprKind::List(items) => {
-            items.iter().for_each(|item| each_part(tree, *item, add));
-        }
-        ExprKind::Starred(inner) => each_part(tree, *inner, add),
-        _ => add(target),
-    }
 }

@@ -10,6 +10,7 @@ mod faults;
 mod kinds;
 mod lower;
 mod pieces;
+mod targets;
 #[cfg(test)]
 mod tests;
 

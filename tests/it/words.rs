@@ -71,6 +71,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("mismatched-unpacking", "too many values to unpack (expected 2)"),
     ("misplaced-clipping", "gradient clipping has no effect"),
     ("misplaced-zero-grad", "zero_grad before optimizer.step"),
+    ("missing-attribute", "'tuple' object has no attribute"),
     ("missing-detach", "DQN target network detach"),
     ("missing-distributed-sampler", "DDP without DistributedSampler"),
     ("missing-eval-mode", "forgot model.eval()"),

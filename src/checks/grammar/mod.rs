@@ -6,6 +6,7 @@ mod bare_hooks;
 mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
+mod missing_attribute;
 mod skipped_context;
 mod super_arguments;
 mod tried;
@@ -18,7 +19,13 @@ pub(super) static CONCERN: Concern = Concern {
         &invalid_syntax::RULE,
         &mismatched_arguments::RULE,
         &mismatched_unpacking::RULE,
+        &missing_attribute::RULE,
         &skipped_context::RULE,
     ],
-    checkers: &[&always_true_option::CHECKER, &mismatched_arguments::CHECKER, &mismatched_unpacking::CHECKER],
+    checkers: &[
+        &always_true_option::CHECKER,
+        &mismatched_arguments::CHECKER,
+        &mismatched_unpacking::CHECKER,
+        &missing_attribute::CHECKER,
+    ],
 };

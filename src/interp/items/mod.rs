@@ -206,7 +206,10 @@ impl<'p> Interp<'p> {
                     let any = self.heap.any_of(&Items::exact(children)).unwrap_or_default();
                     if matches!(bare, Value::Slice(_)) { self.list_of(place, any) } else { any }
                 }
-                (Some(children), _) => self.sequence_item(&children, index),
+                (Some(children), _) => match self.sequence_item(&children, index) {
+                    Value::Tuple(part) => self.part_of_container(object, &part, place),
+                    item => item,
+                },
                 (None, Value::Slice(_)) => match self.any_child(object) {
                     Some(any) => self.list_of(place, any),
                     None => Value::Unknown,

@@ -1,0 +1,175 @@
+//! Attributes that a value does not have: Python raises an `AttributeError` where they are read.
+
+use super::tried::is_tried;
+use crate::apis::Role;
+use crate::apis::index::{self, Answer};
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+
+use crate::interp::{Base, Checker, Interp, MissingAttribute};
+use crate::report::{Confidence, Place, Severity};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
+use crate::values::{ClassRef, ObjId, State, Value};
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "missing-attribute",
+    summary: "a method of tensors or modules is called on a tuple or list, or an attribute that no class defines is read",
+    group: Group::Syntax,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("missing-attribute"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_missing_attribute: Some(read), ..Checker::SILENT };
+
+/// What tuples, lists, sets and named tuples have as tensors and modules do.
+const OF_CONTAINERS: [&str; 9] =
+    ["add", "copy", "count", "index", "indices", "remove", "sort", "update", "values"];
+
+/// By these a class answers for any name.
+const ANSWERING: [&str; 2] = ["__getattr__", "__getattribute__"];
+
+/// By these attributes come to be whose names are not written as such.
+const BY_NAME: [&str; 6] = ["__dict__", "__setattr__", "exec", "locals", "setattr", "vars"];
+
+/// An attribute that is read and is not there.
+struct Absent {
+    /// What lacks it, in words.
+    of: Rc<str>,
+    name: Ustr,
+    made: Option<Place>,
+}
+
+fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
+    let &MissingAttribute { value, name, place } = missing;
+    if cx.is_provided_for() || !is_written(cx, place, name) || is_tried(cx, place, "AttributeError") {
+        return;
+    }
+    let Some((of, made)) = lacking(cx, value, name) else { return };
+    let sure = if cx.undecided_arms() > 0 { Confidence::Low } else { Confidence::High };
+    cx.observe(place, Absent { of, name, made }, sure);
+}
+
+/// `getattr(x, "name", None)` reads it as well, and says what it is otherwise.
+fn is_written(cx: &Interp<'_>, place: Place, name: Ustr) -> bool {
+    let module = cx.module(place.file);
+    let read = module.expr_at(place.span).map(|expr| match module.tree.expr(expr).kind {
+        ExprKind::Call { callee, .. } => callee,
+        _ => expr,
+    });
+    let kind = read.map(|expr| &module.tree.expr(expr).kind);
+    matches!(kind, Some(ExprKind::Attribute { name: written, .. }) if *written == name)
+}
+
+/// What a value is called that surely lacks an attribute, and where it was made.
+fn lacking(cx: &Interp<'_>, value: &Value, name: Ustr) -> Option<(Rc<str>, Option<Place>)> {
+    let object = match value {
+        Value::Tuple(_) => return is_of_frameworks(cx, name).then(|| (Rc::from("a tuple or list"), None)),
+        other => other.as_obj()?,
+    };
+    let here = cx.heap.get(object);
+    match (&here.state, here.class) {
+        (State::List(_), ClassRef::Builtin) => {
+            is_of_frameworks(cx, name).then(|| (Rc::from("a list"), Some(here.site)))
+        }
+        (_, ClassRef::Project(_)) => {
+            // What begins so belongs to the language, or to the inside of a framework.
+            let is_public = !name.starts_with('_');
+            let is_absent = || is_closed(cx, object, name) && !is_bound_anywhere(cx, name);
+            let lacks = is_public && is_made_here(cx, object) && is_absent();
+            lacks.then(|| (Rc::from(format!("`{}`", cx.class_name(object))), None))
+        }
+        _ => None,
+    }
+}
+
+fn is_of_frameworks(cx: &Interp<'_>, name: Ustr) -> bool {
+    let roles = [Role::Tensor, Role::Module];
+    !name.starts_with('_')
+        && !OF_CONTAINERS.contains(&name.as_str())
+        && roles.iter().any(|role| cx.apis.method_of(*role, name).is_some())
+}
+
+/// Whether a call of its class makes an instance: it is of no other class, and nothing is wrapped around it.
+fn is_made_here(cx: &Interp<'_>, object: ObjId) -> bool {
+    let here = cx.heap.get(object);
+    let module = cx.module(here.site.file);
+    let made = module.expr_at(here.site.span).map(|expr| &module.tree.expr(expr).kind);
+    let Some(ExprKind::Call { callee, .. }) = made else { return false };
+    match module.tree.expr(*callee).kind {
+        ExprKind::Name(class) | ExprKind::Attribute { name: class, .. } => class == *cx.class_name(object),
+        _ => false,
+    }
+}
+
+/// Whether all that an instance has is seen: every base is of the project or a framework's own module, none of them
+/// answers for any name, and no file of theirs makes attributes by their names.
+fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
+    let module = cx.apis.class_of(Role::Module);
+    let is_plain_base = |base: &Value| match base {
+        Value::Obj(_) => true,
+        Value::Api(class) => Some(*class) == module,
+        Value::Builtin(class) => class == "object",
+        _ => false,
+    };
+    cx.lineage(cx.heap.get(object).class).into_iter().all(|base| match base {
+        Base::Project(class) => {
+            let State::Class(state) = &cx.heap.get(class).state else { return false };
+            let written = cx.tree(state.file).class(state.class);
+            let by_position = |arg: &Arg| arg.kind == ArgKind::Positional;
+            written.decorators.is_empty()
+                && written.bases.iter().all(by_position)
+                && written.bases.len() == state.bases.len()
+                && state.bases.iter().all(is_plain_base)
+                && ANSWERING.iter().all(|name| cx.heap.attr(class, Ustr::from(name)).is_none())
+                && !cx.module(state.file).names.speaks_of(&BY_NAME.map(Ustr::from))
+        }
+        Base::Api(class) => {
+            let asked = format!("{class}.{name}");
+            Some(class) == module && !matches!(index::ask(&asked), Answer::Known(_))
+        }
+        Base::Unknown => false,
+    })
+}
+
+/// Whether any file that was read binds a name: as a function, an attribute, a keyword, or in quotes.
+fn is_bound_anywhere(cx: &Interp<'_>, name: Ustr) -> bool {
+    cx.read_files().any(|file| binds(cx.tree(file), name))
+}
+
+fn binds(tree: &Tree, name: Ustr) -> bool {
+    let by_expr = tree.exprs.iter().any(|expr| match &expr.kind {
+        ExprKind::Str(text) => **text == *name.as_str(),
+        ExprKind::Call { args, .. } => {
+            args.iter().any(|arg| matches!(arg.kind, ArgKind::Keyword(known) if known == name))
+        }
+        _ => false,
+    });
+    let by_function = |function: &Function| function.name == name;
+    let mut is_written = false;
+    let mut see = |target: ExprId| {
+        is_written |=
+            matches!(tree.expr(target).kind, ExprKind::Attribute { name: known, .. } if known == name);
+    };
+    tree.stmts.iter().for_each(|stmt| tree.each_target(&stmt.kind, &mut see));
+    is_written || by_expr || tree.functions.iter().any(by_function)
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    for (at, absent) in script.observed_once::<Absent>() {
+        if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
+            continue;
+        }
+        let Absent { of, name, .. } = absent;
+        let message = format!("{of} has no attribute `{name}`");
+        let mut finding = script.finding(RULE.id, RULE.severity, at, message);
+        if let Some(made) = at.beside(absent.made) {
+            finding = finding.because(made, "it is created here");
+        }
+        out.push(finding.note("this raises an `AttributeError`"), at);
+    }
+}
