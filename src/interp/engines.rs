@@ -106,8 +106,16 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// The optimizers that a module says it is trained with.
+    /// `self.optimizers()`: the optimizer that a module says it is trained with, or a list of several.
     pub(super) fn module_optimizers(&mut self, call: &Invocation) -> Value {
+        match self.configured_optimizers(call) {
+            Value::Tuple(items) if items.len() == 1 => items[0].clone(),
+            other => other,
+        }
+    }
+
+    /// What `configure_optimizers` returns of optimizers.
+    fn configured_optimizers(&mut self, call: &Invocation) -> Value {
         let receiver = call.nth(0);
         let Some(object) = receiver.as_obj() else { return Value::Unknown };
         let name = Ustr::from("configure_optimizers");

@@ -7,7 +7,8 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
-use crate::report::{Confidence, Place, Severity};
+use crate::report::{Confidence, FileId, Place, Severity};
+
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
 use crate::values::{ClassRef, ObjId, State, Value};
 use std::rc::Rc;
@@ -26,9 +27,9 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) static CHECKER: Checker = Checker { on_missing_attribute: Some(read), ..Checker::SILENT };
 
-/// What tuples, lists, sets and named tuples have as tensors and modules do.
-const OF_CONTAINERS: [&str; 9] =
-    ["add", "copy", "count", "index", "indices", "remove", "sort", "update", "values"];
+/// What tuples, lists, sets, named tuples and sizes have as tensors and modules do.
+const OF_CONTAINERS: [&str; 10] =
+    ["add", "copy", "count", "index", "indices", "numel", "remove", "sort", "update", "values"];
 
 /// By these a class answers for any name.
 const ANSWERING: [&str; 2] = ["__getattr__", "__getattribute__"];
@@ -41,7 +42,6 @@ struct Absent {
     /// What lacks it, in words.
     of: Rc<str>,
     name: Ustr,
-    made: Option<Place>,
 }
 
 fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
@@ -49,9 +49,9 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
     if cx.is_provided_for() || !is_written(cx, place, name) || is_tried(cx, place, "AttributeError") {
         return;
     }
-    let Some((of, made)) = lacking(cx, value, name) else { return };
+    let Some(of) = lacking(cx, value, name) else { return };
     let sure = if cx.undecided_arms() > 0 { Confidence::Low } else { Confidence::High };
-    cx.observe(place, Absent { of, name, made }, sure);
+    cx.observe(place, Absent { of, name }, sure);
 }
 
 /// `getattr(x, "name", None)` reads it as well, and says what it is otherwise.
@@ -65,26 +65,19 @@ fn is_written(cx: &Interp<'_>, place: Place, name: Ustr) -> bool {
     matches!(kind, Some(ExprKind::Attribute { name: written, .. }) if *written == name)
 }
 
-/// What a value is called that surely lacks an attribute, and where it was made.
-fn lacking(cx: &Interp<'_>, value: &Value, name: Ustr) -> Option<(Rc<str>, Option<Place>)> {
-    let object = match value {
-        Value::Tuple(_) => return is_of_frameworks(cx, name).then(|| (Rc::from("a tuple or list"), None)),
-        other => other.as_obj()?,
-    };
-    let here = cx.heap.get(object);
-    match (&here.state, here.class) {
-        (State::List(_), ClassRef::Builtin) => {
-            is_of_frameworks(cx, name).then(|| (Rc::from("a list"), Some(here.site)))
-        }
-        (_, ClassRef::Project(_)) => {
-            // What begins so belongs to the language, or to the inside of a framework.
-            let is_public = !name.starts_with('_');
-            let is_absent = || is_closed(cx, object, name) && !is_bound_anywhere(cx, name);
-            let lacks = is_public && is_made_here(cx, object) && is_absent();
-            lacks.then(|| (Rc::from(format!("`{}`", cx.class_name(object))), None))
-        }
-        _ => None,
+/// What a value is called that surely lacks an attribute.
+///
+/// A list may stand for a container that is followed as one, a tuple for nothing else but a batch.
+fn lacking(cx: &Interp<'_>, value: &Value, name: Ustr) -> Option<Rc<str>> {
+    if matches!(value, Value::Tuple(_)) {
+        return is_of_frameworks(cx, name).then(|| Rc::from("a tuple or list"));
     }
+    let object = value.as_obj()?;
+    // What begins so belongs to the language, or to the inside of a framework.
+    let is_public = matches!(cx.heap.get(object).class, ClassRef::Project(_)) && !name.starts_with('_');
+    let is_absent = || is_closed(cx, object, name) && !is_bound_anywhere(cx, name);
+    let lacks = is_public && is_made_here(cx, object) && is_absent();
+    lacks.then(|| Rc::from(format!("`{}`", cx.class_name(object))))
 }
 
 fn is_of_frameworks(cx: &Interp<'_>, name: Ustr) -> bool {
@@ -107,8 +100,13 @@ fn is_made_here(cx: &Interp<'_>, object: ObjId) -> bool {
 }
 
 /// Whether all that an instance has is seen: every base is of the project or a framework's own module, none of them
-/// answers for any name, and no file of theirs makes attributes by their names.
+/// answers for any name, and no file of theirs makes attributes by their names. Settings and other plain objects are
+/// filled from anywhere: of them no file at all may.
 fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
+    let fills = |file: FileId| cx.module(file).names.speaks_of(&BY_NAME.map(Ustr::from));
+    if cx.heap.get(object).module().is_none() && cx.read_files().any(fills) {
+        return false;
+    }
     let module = cx.apis.class_of(Role::Module);
     let is_plain_base = |base: &Value| match base {
         Value::Obj(_) => true,
@@ -126,7 +124,7 @@ fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
                 && written.bases.len() == state.bases.len()
                 && state.bases.iter().all(is_plain_base)
                 && ANSWERING.iter().all(|name| cx.heap.attr(class, Ustr::from(name)).is_none())
-                && !cx.module(state.file).names.speaks_of(&BY_NAME.map(Ustr::from))
+                && !fills(state.file)
         }
         Base::Api(class) => {
             let asked = format!("{class}.{name}");
@@ -164,12 +162,9 @@ fn check(script: &Script, out: &mut Findings) {
         if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
         }
-        let Absent { of, name, .. } = absent;
+        let Absent { of, name } = absent;
         let message = format!("{of} has no attribute `{name}`");
-        let mut finding = script.finding(RULE.id, RULE.severity, at, message);
-        if let Some(made) = at.beside(absent.made) {
-            finding = finding.because(made, "it is created here");
-        }
+        let finding = script.finding(RULE.id, RULE.severity, at, message);
         out.push(finding.note("this raises an `AttributeError`"), at);
     }
 }
