@@ -152,14 +152,10 @@ impl Gate {
         }
     }
 
-    /// Whether a text uses a framework for what some rule is about.
-    pub fn is_worth(&self, text: &str) -> bool {
-        mentions_framework(text.as_bytes(), &self.frameworks) && self.tells(text)
-    }
-
     pub fn pass(&self, source: Arc<SourceFile>, imports: &Imports) -> Loaded {
         let is_excerpt = !source.text.contains("import");
-        let names_framework = mentions_framework(source.text.as_bytes(), &self.frameworks);
+        let names_framework = self.names_framework(&source.text)
+            || imports.hand_on_framework(&absolute(&source.path), &source.text, self);
         // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
         let is_script = source.kind == Kind::Notebook || source.text.len() < SHORT;
         if !is_excerpt && !names_framework && !self.is_entry(&source, is_script, imports) {
@@ -176,7 +172,13 @@ impl Gate {
         let hands_on = source.path.ends_with("__init__.py");
         !(hands_on || is_collected(&source.path))
             && (is_script || self.tells(&source.text))
-            && imports.lead_to_worth(&absolute(&source.path), &source.text, &|text| self.is_worth(text))
+            && imports.lead_to_worth(&absolute(&source.path), &source.text, self)
+    }
+}
+
+impl Worth for Gate {
+    fn names_framework(&self, text: &str) -> bool {
+        mentions_framework(text.as_bytes(), &self.frameworks)
     }
 
     fn tells(&self, text: &str) -> bool {

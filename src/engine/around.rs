@@ -25,7 +25,7 @@ pub(super) fn around(
     configs: &Arc<Configs>,
     imports: &Imports,
     asked: &[Asked],
-    worth: Worth<'_>,
+    worth: &dyn Worth,
 ) -> Around {
     let Some(first) = asked.first().filter(|_| request.importers > 0) else { return Around::default() };
     let Some(root) = root(&request.cwd, imports, &first.path) else { return Around::default() };

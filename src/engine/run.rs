@@ -154,7 +154,7 @@ fn around(
 ) -> Result<Around, TableError> {
     let Some(first) = asked.first() else { return Ok(Around::default()) };
     let settings = first.settings.ready()?;
-    Ok(around::around(request, configs, imports, asked, &|text| settings.gate().is_worth(text)))
+    Ok(around::around(request, configs, imports, asked, settings.gate()))
 }
 
 /// Why a rehearsal did not come to its end.

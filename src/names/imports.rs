@@ -12,8 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Imports of imports are followed so far; packages that hand on what their modules define do not count.
 const DEPTH: usize = 3;
 
-/// Whether what a text does is worth following by those who import it; the same for all questions.
-pub type Worth<'a> = &'a (dyn Fn(&str) -> bool + Sync);
+/// What is asked of the texts that others import; the same for all questions.
+pub trait Worth: Sync {
+    fn names_framework(&self, text: &str) -> bool;
+
+    /// Whether a text does what some rule is about.
+    fn tells(&self, text: &str) -> bool;
+}
 
 /// The imports of the files that were asked about.
 #[derive(Default)]
@@ -26,7 +31,10 @@ struct Known {
     stamp: Option<Stamp>,
     /// Files of the project.
     targets: Vec<PathBuf>,
-    is_worth: bool,
+    /// Those that hand all of their names on to it.
+    stars: Vec<PathBuf>,
+    names_framework: bool,
+    tells: bool,
     speaks_of_gpus: bool,
 }
 
@@ -46,14 +54,14 @@ impl Imports {
     }
 
     /// Whether a text imports a file of the project that is worth it, itself or through others.
-    pub fn lead_to_worth(&self, path: &Path, text: &str, worth: Worth<'_>) -> bool {
+    pub fn lead_to_worth(&self, path: &Path, text: &str, worth: &dyn Worth) -> bool {
         let mut open = self.targets(path, text);
         let mut seen: FxHashSet<PathBuf> = open.iter().cloned().collect();
         for _ in 0..DEPTH {
             let mut next = Vec::new();
             for file in open {
                 let known = self.known(&file, worth);
-                if known.is_worth {
+                if known.tells && (known.names_framework || self.receive_framework(&known.stars, worth)) {
                     return true;
                 }
                 next.extend(known.targets.iter().filter(|target| seen.insert((*target).clone())).cloned());
@@ -63,8 +71,27 @@ impl Imports {
         false
     }
 
+    /// Whether `from utils import *` makes a framework's names a text's own.
+    pub fn hand_on_framework(&self, path: &Path, text: &str, worth: &dyn Worth) -> bool {
+        self.receive_framework(&self.stars(path, text), worth)
+    }
+
+    fn receive_framework(&self, stars: &[PathBuf], worth: &dyn Worth) -> bool {
+        let mut open = stars.to_vec();
+        for _ in 0..DEPTH {
+            let known: Vec<Arc<Known>> = open.iter().map(|file| self.known(file, worth)).collect();
+            if known.iter().any(|known| known.names_framework) {
+                return true;
+            }
+            open = known.iter().flat_map(|known| known.stars.iter().cloned()).collect();
+            open.sort_unstable();
+            open.dedup();
+        }
+        false
+    }
+
     /// Those of `files` that import one of `of`, themselves or through others, nearest first.
-    pub fn importers(&self, files: &[PathBuf], of: &[PathBuf], worth: Worth<'_>) -> Vec<PathBuf> {
+    pub fn importers(&self, files: &[PathBuf], of: &[PathBuf], worth: &dyn Worth) -> Vec<PathBuf> {
         let known: Vec<Arc<Known>> = files.par_iter().map(|file| self.known(file, worth)).collect();
         let mut importers: FxHashMap<&Path, Vec<&Path>> = FxHashMap::default();
         for (file, known) in files.iter().zip(&known) {
@@ -91,12 +118,12 @@ impl Imports {
     }
 
     /// Whether any of `files` speaks of GPUs.
-    pub fn speak_of_gpus(&self, files: &[PathBuf], worth: Worth<'_>) -> bool {
+    pub fn speak_of_gpus(&self, files: &[PathBuf], worth: &dyn Worth) -> bool {
         files.par_iter().any(|file| self.known(file, worth).speaks_of_gpus)
     }
 
     /// What a file on the disk imports, asked once for each version of it.
-    fn known(&self, path: &Path, worth: Worth<'_>) -> Arc<Known> {
+    fn known(&self, path: &Path, worth: &dyn Worth) -> Arc<Known> {
         let all = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(path);
         if let Some(known) = all().get(path).filter(|known| known.stamp == stamp) {
@@ -104,9 +131,12 @@ impl Imports {
         }
         let source = SourceFile::read(path).ok();
         let text = source.as_ref().map_or("", |source| &source.text);
-        let targets = self.targets(path, text);
-        let known = Known { stamp, targets, is_worth: worth(text), speaks_of_gpus: speaks_of_gpus(text) };
-        let known = Arc::new(known);
+        let (targets, stars) = (self.targets(path, text), self.stars(path, text));
+        let names_framework = worth.names_framework(text);
+        // Most files of a project name none and receive none: what they do is not asked.
+        let tells = (names_framework || !stars.is_empty()) && worth.tells(text);
+        let speaks_of_gpus = speaks_of_gpus(text);
+        let known = Arc::new(Known { stamp, targets, stars, names_framework, tells, speaks_of_gpus });
         all().insert(path.to_owned(), known.clone());
         known
     }
@@ -117,6 +147,12 @@ impl Imports {
         targets.sort_unstable();
         targets.dedup();
         targets
+    }
+
+    fn stars(&self, path: &Path, text: &str) -> Vec<PathBuf> {
+        let lines = import_lines(text);
+        let all = lines.iter().filter(|line| line.names.contains(&"*"));
+        all.flat_map(|line| self.leads(path, line)).collect()
     }
 
     /// The files that a line imports: the module, and those of the names that are modules in it.
