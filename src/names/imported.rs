@@ -444,6 +444,49 @@ fn asking(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<u32> {
     };
     let mut found: Vec<u32> = tree.exprs.iter().filter_map(named).collect();
     found.sort_unstable();
+    let answers = answers(tree, &found);
+    if !answers.is_empty() {
+        found.extend(tree.exprs.iter().filter_map(|expr| match expr.kind {
+            ExprKind::Name(name) => answers.contains(&name).then_some(expr.span.start),
+            _ => None,
+        }));
+        found.sort_unstable();
+    }
+    found
+}
+
+/// Names that hold the answer to a question: `TF2 = tf.__version__ >= "2"`, or what the arms of one set to true and
+/// false.
+fn answers(tree: &Tree, asking: &[u32]) -> FxHashSet<Ustr> {
+    let asks = |id: ExprId| {
+        let span = tree.expr(id).span;
+        asking.get(asking.partition_point(|at| *at < span.start)).is_some_and(|at| *at < span.end)
+    };
+    let mut found = FxHashSet::default();
+    let mut answers = |stmt: &StmtKind, is_answer: &dyn Fn(ExprId) -> bool| {
+        if let StmtKind::Assign { targets, value } = stmt
+            && let [target] = targets[..]
+            && let ExprKind::Name(name) = tree.expr(target).kind
+            && is_answer(*value)
+        {
+            found.insert(name);
+        }
+    };
+    let is_flag = |value: ExprId| matches!(tree.expr(value).kind, ExprKind::True | ExprKind::False);
+    let compares = |value: ExprId| {
+        let kind = &tree.expr(value).kind;
+        let is_not = matches!(kind, ExprKind::Unary { op: UnaryOp::Not, .. });
+        (is_not || matches!(kind, ExprKind::Compare { .. } | ExprKind::Bool { .. })) && asks(value)
+    };
+    for stmt in &tree.stmts {
+        answers(&stmt.kind, &compares);
+        if let StmtKind::If { arms, otherwise } = &stmt.kind
+            && arms.iter().any(|(test, _)| asks(*test))
+        {
+            let blocks = arms.iter().map(|(_, block)| block).chain([otherwise]);
+            blocks.flat_map(|block| block.iter()).for_each(|stmt| answers(&tree.stmt(*stmt).kind, &is_flag));
+        }
+    }
     found
 }
 
