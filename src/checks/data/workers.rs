@@ -2,7 +2,7 @@
 //! made. They have a copy of everything that the process which trains had made before.
 
 use crate::apis::{Api, Role, Verb};
-use crate::interp::{ApiResult, Call, Checker, Declared, Interp, Invocation, LoaderCall};
+use crate::interp::{ApiResult, Call, Checker, Declared, Instance, Interp, Invocation, LoaderCall};
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind, FunctionBody, StmtKind};
 use crate::values::*;
@@ -13,6 +13,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_loader_batch: Some(end),
     on_effect: Some(effect),
     on_call: Some(drawn),
+    on_instance: Some(made),
     on_api_result: Some(moved),
     on_device_query: Some(|cx, ()| in_parent(cx)),
     on_end: Some(|cx, ()| told_of_parent(cx)),
@@ -66,6 +67,8 @@ struct Workers {
 struct Worker {
     /// Objects under this were made before it started.
     from: u32,
+    /// Generators that were made in it.
+    made: Vec<ObjId>,
     /// It asks which worker it is.
     knows: bool,
     /// Where it seeds a generator, and whether one of them is that of arrays.
@@ -109,7 +112,8 @@ fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
     let from = cx.heap.len() as u32;
     cx.remember(|workers: &mut Workers| {
         let work = Work { forked: !workers.spawns && !own_method, ..work };
-        let worker = Worker { from, knows: false, seeds: Vec::new(), seeds_arrays: false, work };
+        let worker =
+            Worker { from, knows: false, made: Vec::new(), seeds: Vec::new(), seeds_arrays: false, work };
         workers.running.push(worker);
     });
 }
@@ -179,6 +183,17 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     }
 }
 
+/// Where a loader is made in a loop, its first pass has made the same object.
+fn made(cx: &mut Interp<'_>, instance: &Instance) {
+    if is_generator(cx, instance.object) {
+        tell(cx, |worker| worker.made.push(instance.object));
+    }
+}
+
+fn is_generator(cx: &Interp<'_>, object: ObjId) -> bool {
+    cx.role_of(cx.heap.get(object).class) == Some(Role::Generator)
+}
+
 /// A tensor that was not on the GPU is there now.
 fn moved(cx: &mut Interp<'_>, given: &ApiResult<'_>) {
     if !given.value.as_tensor().is_some_and(|tensor| tensor.device.is_gpu()) {
@@ -229,9 +244,13 @@ fn drawn(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     }
     for name in ["self", "generator"] {
         let Some(object) = call.get(name).as_obj().filter(|object| object.0 < from) else { continue };
-        if cx.role_of(cx.heap.get(object).class) == Some(Role::Generator) {
+        if is_generator(cx, object) {
             let (place, made) = (call.place, cx.heap.get(object).site);
-            tell(cx, |worker| worker.work.drawn.push((place, made)));
+            tell(cx, |worker| {
+                if !worker.made.contains(&object) {
+                    worker.work.drawn.push((place, made));
+                }
+            });
         }
     }
 }
