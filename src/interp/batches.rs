@@ -41,7 +41,7 @@ impl<'p> Interp<'p> {
         if !matches!(collates, Some(Value::None)) {
             return batch;
         }
-        let told = match self.moves_part_of(target) {
+        let told = match self.moves_part_of(target) && !self.sends_samples(loader) {
             true => Told::Moved,
             false if self.loads_on_cpu(loader) => Told::Loaded,
             false => Told::Nothing,
@@ -82,7 +82,8 @@ impl<'p> Interp<'p> {
             None => return batch.clone(),
         };
         let whole = if let Value::Tuple(_) = batch { batch.clone() } else { Value::Unknown };
-        let told = match self.moves_part_of(target) && !self.has_engine() {
+        let sends = loader.is_some_and(|loader| self.sends_samples(loader));
+        let told = match self.moves_part_of(target) && !self.has_engine() && !sends {
             true => Told::Moved,
             false if loader.is_some_and(|loader| self.loads_on_cpu(loader)) => Told::Loaded,
             false => return batch.clone(),
@@ -123,7 +124,8 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => is_open_part(tensor),
             _ => false,
         };
-        if !is_open || !self.is_item(base) || !self.moves_item_of(base) || self.has_engine() {
+        let sends = || self.loader_around().is_some_and(|loader| self.sends_samples(loader));
+        if !is_open || !self.is_item(base) || !self.moves_item_of(base) || self.has_engine() || sends() {
             return item;
         }
         Value::tensor(Tensor { made: Some(place), ..collated(Device::Cpu) })
@@ -259,6 +261,11 @@ impl<'p> Interp<'p> {
         collates
             && !self.moves_samples(&state.dataset)
             && (has_workers || is_pinned || self.reads(&state.dataset))
+    }
+
+    /// Whether the dataset of a loader may put some of what it gives on a GPU, whatever else the script moves.
+    fn sends_samples(&self, loader: ObjId) -> bool {
+        matches!(&self.heap.get(loader).state, State::Loader(state) if self.moves_samples(&state.dataset))
     }
 
     /// The dataset itself and those that it wraps, each with all that it may be.
