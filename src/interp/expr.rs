@@ -325,6 +325,7 @@ impl<'p> Interp<'p> {
                     // `type(x) is list`: a class of a framework is none of Python's own.
                     (Value::Api(_), Value::Builtin(_)) | (Value::Builtin(_), Value::Api(_)) => Some(false),
                     (Value::Builtin(a), Value::Builtin(b)) => Some(a == b),
+                    (Value::Function(a), Value::Function(b)) => python::same_function(a, b),
                     _ => None,
                 };
                 if op == CompareOp::Is { same } else { same.map(|same| !same) }

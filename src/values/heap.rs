@@ -170,7 +170,10 @@ impl Heap {
             let before = self.objects[id.0 as usize].clone();
             let a = first.objects.remove(&id).unwrap_or_else(|| before.clone());
             let b = second.objects.remove(&id).unwrap_or(before);
-            let joined = self.join_objects(&a, &b);
+            let mut joined = self.join_objects(&a, &b);
+            if a.stacked() != b.stacked() {
+                Rc::make_mut(&mut joined).open_stack();
+            }
             self.put(id, joined);
         }
         let of = |writes: Writes, here: &FlowStates| writes.states.unwrap_or_else(|| here.clone());
@@ -444,7 +447,7 @@ impl Heap {
         let mut joined = (*self.join_objects(&x, &y)).clone();
         if let State::Module(module) = &mut joined.state {
             module.parts = stands_for.iter().collect();
-            if children(&x) != children(&y) {
+            if x.stacked() != y.stacked() {
                 // Neither stack of layers is a mixture of both.
                 joined.class = ClassRef::Builtin;
             }
@@ -470,11 +473,6 @@ impl Heap {
     pub fn note(&mut self, id: ObjId, note: Note, value: Value) {
         self.get_mut(id).note(note, value);
     }
-}
-
-/// How many children a container of modules has.
-fn children(object: &Object) -> usize {
-    object.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
 }
 
 /// What stands under a name: most often behind the one that was found before it.

@@ -331,6 +331,18 @@ pub struct LoaderState {
 }
 
 impl Object {
+    /// How many children a container of modules has.
+    pub(super) fn stacked(&self) -> usize {
+        self.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
+    }
+
+    /// `if i == last: block.append(…)`: which layers of a container run nobody knows.
+    pub(super) fn open_stack(&mut self) {
+        if let State::Module(module) = &mut self.state {
+            module.open = true;
+        }
+    }
+
     pub fn attr(&self, name: Ustr) -> Option<&Value> {
         self.attrs.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }

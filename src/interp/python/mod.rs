@@ -31,6 +31,7 @@ pub use dicts::{key_of, lookup};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;
 pub use iteration::iterate;
+pub(super) use numbers::same_function;
 pub use numbers::{augment, binary, compare, unary};
 pub use outside::parse_any as parse_scalar;
 pub use outside::set_from;

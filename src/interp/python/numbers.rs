@@ -5,7 +5,7 @@ use super::outside::{is_given, keep_origin};
 use super::{Table, containers, dicts, strings};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, CompareOp, UnaryOp};
-use crate::values::{Int, Nth, Num, Tag, Value};
+use crate::values::{Closure, Int, Nth, Num, Tag, Value};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -339,9 +339,18 @@ fn identity(op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
         (Value::Obj(a), Value::Obj(b)) if a == b => true,
         (Value::Api(a), Value::Api(b)) | (Value::Builtin(a), Value::Builtin(b)) if a == b => true,
         (Value::DType(a), Value::DType(b)) => a == b,
+        (Value::Function(a), Value::Function(b)) => same_function(a, b)?,
         _ => return None,
     };
     Some(same != negated)
+}
+
+/// A function that is defined once for each call of another is a new one each time.
+pub(in crate::interp) fn same_function(a: &Closure, b: &Closure) -> Option<bool> {
+    match (a.file, a.function) == (b.file, b.function) {
+        true => (a.env == b.env).then_some(true),
+        false => Some(false),
+    }
 }
 
 pub(super) fn equal(left: &Value, right: &Value) -> Option<bool> {
@@ -372,6 +381,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> Option<bool> {
         }
         (Value::Api(_), Value::Builtin(_)) | (Value::Builtin(_), Value::Api(_)) => Some(false),
         (Value::DType(a), Value::DType(b)) => Some(a == b),
+        (Value::Function(a), Value::Function(b)) => same_function(a, b),
         (a, b) if plain_kind(a).is_some() && plain_kind(b).is_some() && plain_kind(a) != plain_kind(b) => {
             Some(false)
         }
