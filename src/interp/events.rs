@@ -38,6 +38,8 @@ pub struct Unpacked<'e> {
 pub struct DeclaredOption<'e> {
     /// As users write it.
     pub name: &'e str,
+    /// The attribute of the namespace that has it.
+    pub dest: Ustr,
     pub call: &'e Call,
 }
 

@@ -104,12 +104,12 @@ impl<'p> Interp<'p> {
         })
     }
 
-    /// The functions of a file that are running.
     /// The files that ran, or are running.
     pub(crate) fn read_files(&self) -> impl Iterator<Item = FileId> {
-        self.loaded.modules.keys().copied()
+        self.out.read.iter().copied()
     }
 
+    /// The functions of a file that are running.
     pub(crate) fn running_functions(&self, file: FileId) -> Vec<FnId> {
         self.frames.iter().filter(|frame| frame.file == file).filter_map(|frame| frame.function).collect()
     }

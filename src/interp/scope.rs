@@ -116,6 +116,7 @@ impl<'p> Interp<'p> {
         self.heap.get_mut(env).set_attr(Ustr::from("__name__"), Value::str(name));
         let ran = if whole { None } else { Some(FxHashSet::default()) };
         self.loaded.modules.insert(file, ModuleFrame { env, ran });
+        self.out.read.push(file);
         env
     }
 

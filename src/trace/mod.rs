@@ -425,6 +425,8 @@ pub struct Rehearsal {
     /// Losses that nothing called, and that were rehearsed with parameters for which they take them.
     pub supposed: Vec<FnKey>,
     pub out_of_fuel: bool,
+    /// The files that ran for it, in their order.
+    pub read: Vec<FileId>,
     /// What unknown things were taken for.
     pub assumptions: Vec<Assumption>,
     /// Something was put on the GPU, or on a device that is chosen at run time.

@@ -135,6 +135,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("unsafe-root", "gradient of sqrt at zero is nan"),
     ("unscaled-accumulation", "gradient accumulation"),
     ("unshuffled-training-data", "forgot shuffle=True"),
+    ("untyped-option", "argparse value is str instead of float"),
     ("unused-suppression", "unused ignore comment"),
     ("vanishing-epsilon", "1e-8 in float16"),
     ("variable-in-function", "tf.function only supports singleton tf.Variables created on the first call"),

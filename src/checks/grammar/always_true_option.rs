@@ -1,15 +1,17 @@
-//! An option whose text is converted by `bool`, which is true of every text but the empty one.
+//! An option whose text is converted by `bool`, which is true of every text but the empty one; or by nothing.
 
+use super::option_uses::OptionUses;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, DeclaredOption, Interp};
+use crate::interp::{Call, Checker, DeclaredOption, Interp};
 use crate::report::{Confidence, Fix, Severity};
 use crate::values::Value;
 use std::rc::Rc;
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "always-true-option",
-    summary: "a command-line option with `type=bool` is true for every value",
+    summary: "a command-line option with `type=bool`, or without `type`, is true for every value",
     group: Group::Syntax,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -23,35 +25,61 @@ pub(super) static CHECKER: Checker = Checker { on_option: Some(declared), ..Chec
 /// What reads a text as people mean it.
 const READS_TEXT: &str = "lambda text: text.lower() in (\"true\", \"yes\", \"1\")";
 
-/// An option that `bool` converts.
+/// An option that `bool` converts, or nothing does.
 struct AlwaysTrue {
     name: Rc<str>,
+    /// Of one that is not converted, the attribute under which it is read.
+    unconverted: Option<Ustr>,
     /// It is on unless somebody turns it off, which nobody can.
     is_on: bool,
 }
 
 fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
-    let Some(kind) = option.call.keyword("type") else { return };
-    if !matches!(&kind.value, Value::Builtin(name) if name == "bool") {
-        return;
-    }
-    let default = option.call.keyword("default").and_then(|passed| passed.value.as_bool());
-    let seen = AlwaysTrue { name: Rc::from(option.name), is_on: default == Some(true) };
-    cx.observe(kind.place, seen, Confidence::High);
+    let DeclaredOption { name, dest, call } = *option;
+    let default = call.keyword("default");
+    let is_on = default.and_then(|passed| passed.value.as_bool());
+    let (place, unconverted) = match call.keyword("type") {
+        Some(kind) => match &kind.value {
+            Value::Builtin(name) if name == "bool" => (kind.place, None),
+            _ => return,
+        },
+        None => match default {
+            Some(default) if is_on.is_some() && is_free(call) => (default.place, Some(dest)),
+            _ => return,
+        },
+    };
+    let seen = AlwaysTrue { name: Rc::from(name), unconverted, is_on: is_on == Some(true) };
+    cx.observe(place, seen, Confidence::High);
+}
+
+/// Whether users choose the value: no action sets it, and no list of values is asked for.
+fn is_free(call: &Call) -> bool {
+    !call.open && ["action", "nargs", "choices"].iter().all(|name| call.keyword(name).is_none())
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    let dests = script.observed::<AlwaysTrue>().filter_map(|(_, seen)| seen.unconverted);
+    let all = OptionUses::of(script, dests);
+    // Whether the script takes an option for what its default is: it asks whether it is true.
+    let is_asked = |uses: &OptionUses| uses.as_condition > 0 && uses.converted == 0;
     for (at, seen) in script.observed_once::<AlwaysTrue>() {
+        if seen.unconverted.is_some_and(|dest| !all.get(&dest).is_some_and(is_asked)) {
+            continue;
+        }
         let name = &seen.name;
+        let text = if seen.unconverted.is_some() { "the string \"False\"" } else { "`bool(\"False\")`" };
         let message = match seen.is_on {
-            true => format!("`{name} False` does not turn this option off: `bool(\"False\")` is true"),
-            false => format!("`{name} False` turns this option on: `bool(\"False\")` is true"),
+            true => format!("`{name} False` does not turn this option off: {text} is true"),
+            false => format!("`{name} False` turns this option on: {text} is true"),
         };
         let draft = script.draft(at.place.file);
-        let edit = draft.replace(at.place.span, READS_TEXT);
+        let edit = match seen.unconverted {
+            Some(_) => draft.insert(at.place.span.end, format!(", type={READS_TEXT}")),
+            None => draft.replace(at.place.span, READS_TEXT),
+        };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("`bool` is true of every text but the empty one")
+            .note("every string but the empty one is true")
             .fix(Some(Fix::guess("read the text", vec![edit])))
             .help(
                 "use `action=argparse.BooleanOptionalAction` (`--x`, `--no-x`), or `action=\"store_true\"`",

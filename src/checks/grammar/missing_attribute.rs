@@ -103,7 +103,7 @@ fn is_made_here(cx: &Interp<'_>, object: ObjId) -> bool {
 /// answers for any name, and no file of theirs makes attributes by their names. Settings and other plain objects are
 /// filled from anywhere: of them no file at all may.
 fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
-    let fills = |file: FileId| cx.module(file).names.speaks_of(&BY_NAME.map(Ustr::from));
+    let fills = |file: FileId| writes_by_name(cx.tree(file));
     if cx.heap.get(object).module().is_none() && cx.read_files().any(fills) {
         return false;
     }
@@ -131,6 +131,13 @@ fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
             Some(class) == module && !matches!(index::ask(&asked), Answer::Known(_))
         }
         Base::Unknown => false,
+    })
+}
+
+fn writes_by_name(tree: &Tree) -> bool {
+    tree.exprs.iter().any(|expr| match expr.kind {
+        ExprKind::Name(name) | ExprKind::Attribute { name, .. } => BY_NAME.contains(&name.as_str()),
+        _ => false,
     })
 }
 

@@ -7,9 +7,11 @@ mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
 mod missing_attribute;
+mod option_uses;
 mod skipped_context;
 mod super_arguments;
 mod tried;
+mod untyped_option;
 
 use crate::checks::Concern;
 
@@ -21,11 +23,13 @@ pub(super) static CONCERN: Concern = Concern {
         &mismatched_unpacking::RULE,
         &missing_attribute::RULE,
         &skipped_context::RULE,
+        &untyped_option::RULE,
     ],
     checkers: &[
         &always_true_option::CHECKER,
         &mismatched_arguments::CHECKER,
         &mismatched_unpacking::CHECKER,
         &missing_attribute::CHECKER,
+        &untyped_option::CHECKER,
     ],
 };

@@ -202,7 +202,7 @@ fn declared(call: &Call) -> Option<Declared<'_>> {
 fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
     let Some(declared) = declared(call) else { return };
     if let Some(name) = declared.names.last().filter(|_| interp.heap.attr(id, ustr(CONVERTS)).is_none()) {
-        interp.on_option(&DeclaredOption { name, call });
+        interp.on_option(&DeclaredOption { name, dest: ustr(&declared.dest), call });
     }
     let action = call.keyword("action").map(|passed| &passed.value);
     let default = call.keyword("default");

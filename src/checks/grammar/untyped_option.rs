@@ -1,0 +1,65 @@
+//! An option whose default is a number, and which is a text as soon as somebody gives it.
+
+use super::option_uses::OptionUses;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{Checker, DeclaredOption, Interp};
+use crate::report::{Confidence, Fix, Severity};
+use crate::values::Value;
+use std::rc::Rc;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "untyped-option",
+    summary: "a command-line option without `type` has a number as its default, and is a string once it is given",
+    group: Group::Syntax,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("untyped-option"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker { on_option: Some(declared), ..Checker::SILENT };
+
+struct Untyped {
+    name: Rc<str>,
+    /// The attribute under which it is read.
+    dest: Ustr,
+    /// Of the default.
+    number: &'static str,
+}
+
+fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
+    let DeclaredOption { name, dest, call } = *option;
+    let Some(default) = call.keyword("default") else { return };
+    let number = match &default.value {
+        Value::Int(_) => "int",
+        Value::Float(_) => "float",
+        _ => return,
+    };
+    if call.keyword("type").is_none() && call.keyword("action").is_none() && !call.open {
+        cx.observe(default.place, Untyped { name: Rc::from(name), dest, number }, Confidence::High);
+    }
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    let all = OptionUses::of(script, script.observed::<Untyped>().map(|(_, seen)| seen.dest));
+    for (at, seen) in script.observed_once::<Untyped>() {
+        let uses = all.get(&seen.dest).copied().unwrap_or_default();
+        if uses.as_number + uses.as_condition == 0 || uses.converted > 0 {
+            continue;
+        }
+        let Untyped { name, number, .. } = seen;
+        let message =
+            format!("`{name}` has no `type`: a value that is given is a string, the default a number");
+        let draft = script.draft(at.place.file);
+        let edit = draft.insert(at.place.span.end, format!(", type={number}"));
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .note("argparse converts what the user writes only if `type` says how")
+            .fix(Some(Fix::guess(format!("convert it with `type={number}`"), vec![edit])))
+            .help("name the type that the option is meant to have");
+        out.push(finding, at);
+    }
+}
