@@ -333,6 +333,9 @@ pub struct LoaderState {
 impl Object {
     /// How many children a container of modules has.
     pub(super) fn stacked(&self) -> usize {
+        if !matches!(self.state, State::Module(_)) {
+            return 0;
+        }
         self.attrs.iter().filter(|(name, _)| name.parse::<usize>().is_ok()).count()
     }
 

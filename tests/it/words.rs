@@ -76,6 +76,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("missing-distributed-sampler", "DDP without DistributedSampler"),
     ("missing-eval-mode", "forgot model.eval()"),
     ("missing-no-grad", "CUDA out of memory"),
+    ("missing-scheduler-step", "learning rate does not change"),
     ("missing-set-epoch", "forgot sampler.set_epoch()"),
     ("missing-super-init", "cannot assign module before Module.__init__() call"),
     ("missing-training-flag", "keras custom training loop dropout not working"),

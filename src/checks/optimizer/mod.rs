@@ -7,6 +7,7 @@ mod frozen_in_optimizer;
 mod gradients;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
+mod missing_scheduler_step;
 mod missing_zero_grad;
 mod optimizer_built_in_loop;
 mod optimizers_in_use;
@@ -32,6 +33,7 @@ pub(super) static CONCERN: Concern = Concern {
         &frozen_in_optimizer::RULE,
         &misplaced_clipping::RULE,
         &misplaced_zero_grad::RULE,
+        &missing_scheduler_step::RULE,
         &missing_zero_grad::RULE,
         &optimizer_built_in_loop::RULE,
         &parameters_replaced_after_optimizer::RULE,
