@@ -154,8 +154,8 @@ impl Gate {
 
     pub fn pass(&self, source: Arc<SourceFile>, imports: &Imports) -> Loaded {
         let is_excerpt = !source.text.contains("import");
-        let names_framework = self.names_framework(&source.text)
-            || imports.hand_on_framework(&absolute(&source.path), &source.text, self);
+        let receives = || imports.hand_on_framework(&absolute(&source.path), &source.text, self);
+        let names_framework = self.names_framework(&source.text) || !hands_on(&source.path) && receives();
         // Cells of a notebook are a script, whatever they hold; a short file costs less than a miss.
         let is_script = source.kind == Kind::Notebook || source.text.len() < SHORT;
         if !is_excerpt && !names_framework && !self.is_entry(&source, is_script, imports) {
@@ -169,8 +169,7 @@ impl Gate {
 
     /// Whether a script that names no framework runs what others of its project make of one.
     fn is_entry(&self, source: &SourceFile, is_script: bool, imports: &Imports) -> bool {
-        let hands_on = source.path.ends_with("__init__.py");
-        !(hands_on || is_collected(&source.path))
+        !(hands_on(&source.path) || is_collected(&source.path))
             && (is_script || self.tells(&source.text))
             && imports.lead_to_worth(&absolute(&source.path), &source.text, self)
     }
@@ -188,6 +187,11 @@ impl Worth for Gate {
             || self.lacking.iter().any(lacks)
             || text.contains(SUPPRESSING)
     }
+}
+
+/// Whether a file only makes the names of others its own.
+fn hands_on(path: &Path) -> bool {
+    path.ends_with("__init__.py")
 }
 
 /// Whether a runner of tests collects a file: what it runs is small, and no training.
