@@ -85,9 +85,8 @@ fn uses_in(tree: &Tree, kind: &ExprKind, note: &mut dyn FnMut(ExprId, Use)) {
     let is_bool = |id: ExprId| matches!(tree.expr(id).kind, ExprKind::True | ExprKind::False);
     match kind {
         ExprKind::Call { callee, args } => {
-            let name = match tree.expr(*callee).kind {
-                ExprKind::Name(name) | ExprKind::Attribute { name, .. } => name,
-                _ => return,
+            let (ExprKind::Name(name) | ExprKind::Attribute { name, .. }) = tree.expr(*callee).kind else {
+                return;
             };
             // Seeds are converted by whom they are given to; own converters say so by their names.
             let converts =

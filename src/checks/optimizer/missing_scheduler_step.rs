@@ -6,7 +6,7 @@ use crate::facts::{Findings, Places, Script};
 use crate::report::{Confidence, FileId, Place, Severity};
 use crate::syntax::{ArgKind, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::{At, Effect, visits};
-use crate::values::{ClassRef, ObjId};
+use crate::values::{ClassRef, ObjId, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -34,7 +34,7 @@ fn check(script: &Script, out: &mut Findings) {
     let heap = &script.rehearsal.heap;
     for schedule in (0..heap.len() as u32).map(ObjId).filter(|object| is_schedule(script, *object)) {
         let made = heap.get(schedule).site;
-        let optimizer = heap.attr(schedule, Ustr::from("optimizer")).and_then(|value| value.as_obj());
+        let optimizer = heap.attr(schedule, Ustr::from("optimizer")).and_then(Value::as_obj);
         let step = optimizer.and_then(|optimizer| step_of(script, optimizer));
         let (Some(step), Some(name)) = (step, kept_as(script, made)) else { continue };
         if !seen.insert(made) || is_used(script, made.file, &name) {
@@ -104,12 +104,11 @@ fn kept_as(script: &Script, made: Place) -> Option<Kept> {
 
 /// Whether the class around a place inherits from nothing that could step a schedule.
 fn is_of_plain_class(tree: &Tree, made: Place) -> bool {
-    let method = tree.functions.iter().filter(|function| function.span.contains(made.span)).next_back();
+    let method = tree.functions.iter().rfind(|function| function.span.contains(made.span));
     let Some(class) = method.and_then(|method| method.class) else { return false };
     tree.class(class).bases.iter().all(|base| {
-        let name = match tree.expr(base.value).kind {
-            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => name,
-            _ => return false,
+        let (ExprKind::Name(name) | ExprKind::Attribute { name, .. }) = tree.expr(base.value).kind else {
+            return false;
         };
         base.kind == ArgKind::Positional && PLAIN_BASES.contains(&name.as_str())
     })
