@@ -50,7 +50,12 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
         return;
     }
     let Some(of) = lacking(cx, value, name) else { return };
-    let sure = if cx.undecided_arms() > 0 { Confidence::Low } else { Confidence::High };
+    // What a value is may depend on the test around it, whose instance it is may not.
+    let sure = match (cx.undecided_arms(), value) {
+        (0, _) => Confidence::High,
+        (_, Value::Tuple(_)) => Confidence::Low,
+        _ => Confidence::Medium,
+    };
     cx.observe(place, Absent { of, name }, sure);
 }
 
