@@ -4,7 +4,7 @@
 use super::{Interp, lineage::Base};
 use crate::names::Subject;
 use crate::report::{Place, Span};
-use crate::syntax::{ExprId, FnId, StmtId, StmtKind};
+use crate::syntax::{ExprId, ExprKind, FnId, StmtId, StmtKind};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -15,7 +15,10 @@ pub(super) fn leave_attributes_open(interp: &mut Interp, instance: &Value) {
     let class = object.class;
     let begun = object.attrs.iter().enumerate().filter(|(_, (_, value))| interp.is_beginning(value));
     let open: Vec<usize> = begun
-        .filter(|(_, (name, value))| interp.changes_later(class, *name, matches!(value, Value::None)))
+        .filter(|(_, (name, value))| {
+            let is_none = matches!(value, Value::None);
+            interp.changes_later(class, *name, is_none) || is_none && interp.is_field(class, *name)
+        })
         .map(|(at, _)| at)
         .collect();
     for (at, tensor) in replaced(interp, class, instance) {
@@ -83,6 +86,26 @@ impl Interp<'_> {
             State::Dict(_) => State::Dict(Entries::new(Vec::new(), Some(Value::Unknown))),
             state => state,
         }
+    }
+
+    /// Whether an attribute is a field of a class that has no constructor of its own: whoever makes the instance says what
+    /// it is, and `None` is only what it is where nobody does.
+    fn is_field(&self, class: ClassRef, name: Ustr) -> bool {
+        let is_constructed = |state: &ClassState| {
+            let tree = self.tree(state.file);
+            let mut own = tree.functions.iter().filter(|function| function.class == Some(state.class));
+            own.any(|function| function.name == "__init__")
+        };
+        let declares = |state: &ClassState| {
+            let tree = self.tree(state.file);
+            tree.class(state.class).body.iter().any(|stmt| match tree.stmt(*stmt).kind {
+                StmtKind::AnnAssign { target, .. } => {
+                    matches!(tree.expr(target).kind, ExprKind::Name(field) if field == name)
+                }
+                _ => false,
+            })
+        };
+        self.of_some_class(class, declares) && !self.of_some_class(class, is_constructed)
     }
 
     /// Whether a method binds an attribute, or calls a method of it, as a loss has them; what is `None` is made by whoever
