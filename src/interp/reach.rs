@@ -33,6 +33,14 @@ const RUNS: [&str; 26] = [
     "set", "prepare", "init",
 ];
 
+/// Words that hold the name of an act and speak of something else: what was trained, or can be.
+const NO_ACTS: [&str; 3] = ["trained", "trainable", "constrain"];
+
+/// The name of a function, lower case, without what only looks like an act: `save_pretrained` trains nothing.
+fn without_participles(name: &str) -> String {
+    NO_ACTS.iter().fold(name.to_owned(), |name, word| name.replace(word, ""))
+}
+
 impl Interp<'_> {
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
@@ -74,7 +82,7 @@ impl Interp<'_> {
     fn done_by(&self, name: &str, touched: &ObjSet, given: &[Value]) -> Does {
         let name = name.rsplit('.').next().unwrap_or(name);
         let is_class = name.starts_with(char::is_uppercase);
-        let name = name.to_lowercase();
+        let name = without_participles(&name.to_lowercase());
         let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
         let is_optimizer = |object: ObjId| matches!(self.heap.get(object).state, State::Optimizer(_));
         let with_optimizer = touched.iter().any(is_optimizer);
@@ -225,6 +233,6 @@ fn is_average<'v>(name: &str, mut given: impl Iterator<Item = &'v Value>) -> boo
 fn may_set_modes(name: &str) -> bool {
     let name = name.rsplit('.').next().unwrap_or(name);
     let is_class = name.starts_with(char::is_uppercase);
-    let name = name.to_lowercase();
+    let name = without_participles(&name.to_lowercase());
     is_class || RUNS.iter().any(|word| name.contains(word))
 }
