@@ -158,7 +158,11 @@ fn uncleared<'m>(
     let surely = step.before.must_be(&[Gradients::Mixed]);
     // Where nothing clears, a backward that may be another optimizer's leaves the same to say.
     let may_be_mixed = step.before.may_be(&[Gradients::Mixed]);
-    let never_cleared = !cleared && may_be_mixed && !step.before.may_be(&[Gradients::Foreign]);
+    // Whoever had hold of them before the loop clears nothing between its iterations.
+    let within = || events().filter(|event| event.is_in(innermost));
+    let is_touched = || within().any(|event| matches!(event.kind, Kind::Touched(touched) if touched.clears));
+    let may_be_foreign = || step.before.may_be(&[Gradients::Foreign]) && is_touched();
+    let never_cleared = !cleared && may_be_mixed && !may_be_foreign();
     let too_rarely = || paced_clear(&step.event, innermost, moments).is_some();
     (surely || never_cleared || cleared && may_be_mixed && (in_an_arm(innermost) || too_rarely()))
         .then_some((backward, innermost))
