@@ -31,6 +31,8 @@ struct StuckInEval {
     when: Option<&'static str>,
     /// The innermost loop that trains evaluates, too.
     in_same_round: bool,
+    /// In each of its rounds the evaluation comes first.
+    is_behind: bool,
     modes: replay::Modes,
 }
 
@@ -77,11 +79,19 @@ impl Turn<'_, '_> {
             // What began in another mode has got stuck; the rest may be meant.
             let first = self.trained.iter().find(|other| other.ran.place == trained.ran.place);
             let began_well = first.is_some_and(|first| first.ran.modes & (EVAL | OTHER) == 0);
+            // An evaluation every so often, in front of what trains: before the first of them it is in another mode.
+            let is_between = |first: &Trained| {
+                first.ran.scored && first.ran.modes & EVAL != 0 && first.ran.modes & !(EVAL | OTHER) != 0
+            };
+            let scored_between = first.is_some_and(is_between);
             let in_eval = trained.ran.modes & EVAL != 0 && trained.ran.modes & OTHER == 0;
             let always = trained.ran.modes == EVAL;
             let when = match began_well {
                 true if always => Some("from the second iteration on,"),
                 true if in_eval && self.never_returns(trained, eval) => Some("after the first evaluation,"),
+                false if scored_between && in_eval && self.never_returns(trained, eval) => {
+                    Some("after the first evaluation,")
+                }
                 false if always && self.is_put_there_in_each_epoch(trained, eval) => Some("in every epoch,"),
                 false if always && self.stays_as_made(eval) => None,
                 _ => continue,
@@ -92,6 +102,7 @@ impl Turn<'_, '_> {
                 eval,
                 when,
                 modes: replay::Modes { learns_in_training: false, ..self.script.dropping() },
+                is_behind: scored_between,
                 in_same_round: self.to_eval.iter().any(|(place, loops)| {
                     *place == eval && trained.loops.last().is_some_and(|own| loops.contains(own))
                 }),
@@ -148,8 +159,8 @@ impl Turn<'_, '_> {
     }
 }
 
-/// A call of `train` on a model before what trains it: in each round that evaluates it, too, else before all
-/// rounds; what it is called on.
+/// A call of `train` on a model before what trains it: in each round that evaluates it, too, and behind an evaluation
+/// that comes first, else before all rounds; what it is called on.
 fn back_in_training<'a>(script: &Script<'a>, stuck: &StuckInEval) -> Option<(&'a str, Vec<Edit>)> {
     let place = stuck.at.place;
     let draft = script.draft(place.file);
@@ -160,7 +171,7 @@ fn back_in_training<'a>(script: &Script<'a>, stuck: &StuckInEval) -> Option<(&'a
     let own_loop = around.iter().rev().find(|stmt| {
         is_loop(draft, **stmt) && draft.function_around(draft.statement(**stmt).span) == function
     });
-    let target = match own_loop {
+    let target = match own_loop.filter(|_| !stuck.is_behind) {
         Some(round) if stuck.in_same_round => body_of_loop(draft, *round)?.first().copied()?,
         Some(round) => *round,
         None => around.last().copied()?,

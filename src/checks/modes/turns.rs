@@ -103,6 +103,8 @@ pub(super) struct Now {
     modes: Modes,
     /// The latest evaluation mode.
     eval: Option<Place>,
+    /// On some way there the model has run in it, for numbers alone.
+    scored: bool,
     /// The forward whose graph is still to be walked.
     ran: Option<Ran>,
     /// Those of which gradients are left that a step may apply.
@@ -122,13 +124,16 @@ pub(super) struct Ran {
     pub place: Place,
     pub modes: Modes,
     pub eval: Option<Place>,
+    /// On some way there an evaluation has come before it.
+    pub scored: bool,
     pub confidence: Confidence,
 }
 
 impl Ran {
     /// What ran on either way.
     fn join(&self, other: &Ran) -> Ran {
-        Ran { modes: self.modes | other.modes, eval: self.eval.or(other.eval), ..self.clone() }
+        let scored = self.scored || other.scored;
+        Ran { modes: self.modes | other.modes, eval: self.eval.or(other.eval), scored, ..self.clone() }
     }
 }
 
@@ -164,6 +169,7 @@ impl Turn<'_, '_> {
             Mode::Eval if state.modes == EVAL => EVAL,
             _ => OTHER,
         };
+        state.scored = false;
         if state.modes == EVAL {
             state.eval = Some(event.place);
         }
@@ -240,7 +246,8 @@ impl Protocol for Turn<'_, '_> {
                 None => walked.push(other.clone()),
             }
         }
-        Now { modes: a.modes | b.modes, eval: a.eval.or(b.eval), ran, walked }
+        let scored = a.scored || b.scored;
+        Now { modes: a.modes | b.modes, eval: a.eval.or(b.eval), scored, ran, walked }
     }
 
     /// The second iteration decides: what was before the loop says nothing about the way round.
@@ -272,7 +279,11 @@ impl Protocol for Turn<'_, '_> {
             Effect::Made { object } if self.is_made(*object) => state.modes = GIVEN,
             Effect::Forward { module, grad } if *module == self.model && *grad != Some(false) => {
                 let (place, confidence) = (event.place, event.confidence);
-                state.ran = Some(Ran { place, modes: state.modes, eval: state.eval, confidence });
+                let Now { modes, eval, scored, .. } = *state;
+                state.ran = Some(Ran { place, modes, eval, scored, confidence });
+            }
+            Effect::Forward { module, .. } if *module == self.model && state.modes == EVAL => {
+                state.scored = true;
             }
             Effect::Backward { leaves, others, .. }
                 if self.reaches(leaves) || self.is_blind(leaves, *others) =>
@@ -321,7 +332,11 @@ fn turn<'s, 'a>(
         to_eval: Vec::new(),
         made_in_eval: Vec::new(),
     };
-    walk(&mut turn, &entry.nodes, Now { modes: GIVEN, eval: None, ran: None, walked: Vec::new() });
+    walk(
+        &mut turn,
+        &entry.nodes,
+        Now { modes: GIVEN, eval: None, scored: false, ran: None, walked: Vec::new() },
+    );
     Some(turn)
 }
 
