@@ -50,24 +50,37 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
         return;
     }
     let Some(of) = lacking(cx, value, name) else { return };
-    // What a value is may depend on the test around it, whose instance it is may not.
-    let sure = match (cx.undecided_arms(), value) {
-        (0, _) => Confidence::High,
-        (_, Value::Tuple(_)) => Confidence::Low,
-        _ => Confidence::Medium,
+    // What a value is may depend on the test around it; whose method runs does not.
+    let sure = match cx.undecided_arms() {
+        0 => Confidence::High,
+        _ if is_of_self(cx, place) => Confidence::Medium,
+        _ => Confidence::Low,
     };
     cx.observe(place, Absent { of, name }, sure);
 }
 
 /// `getattr(x, "name", None)` reads it as well, and says what it is otherwise.
 fn is_written(cx: &Interp<'_>, place: Place, name: Ustr) -> bool {
+    read_at(cx, place).is_some_and(|(_, written)| written == name)
+}
+
+fn is_of_self(cx: &Interp<'_>, place: Place) -> bool {
+    let base = read_at(cx, place).map(|(base, _)| &cx.tree(place.file).expr(base).kind);
+    matches!(base, Some(ExprKind::Name(name)) if name == "self")
+}
+
+/// The attribute that is read at a place, or called there, and of what.
+fn read_at(cx: &Interp<'_>, place: Place) -> Option<(ExprId, Ustr)> {
     let module = cx.module(place.file);
-    let read = module.expr_at(place.span).map(|expr| match module.tree.expr(expr).kind {
+    let expr = module.expr_at(place.span)?;
+    let read = match module.tree.expr(expr).kind {
         ExprKind::Call { callee, .. } => callee,
         _ => expr,
-    });
-    let kind = read.map(|expr| &module.tree.expr(expr).kind);
-    matches!(kind, Some(ExprKind::Attribute { name: written, .. }) if *written == name)
+    };
+    match module.tree.expr(read).kind {
+        ExprKind::Attribute { base, name, .. } => Some((base, name)),
+        _ => None,
+    }
 }
 
 /// What a value is called that surely lacks an attribute.
