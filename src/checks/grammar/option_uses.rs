@@ -5,26 +5,13 @@ use crate::syntax::{CompareOp, ExprId, ExprKind, StmtKind, Tree, UnaryOp};
 use rustc_hash::FxHashMap;
 use ustr::Ustr;
 
-/// Functions that take a number and its text alike: they convert it, or only show it.
-const TAKING_TEXTS: [&str; 18] = [
-    "Decimal",
-    "bool",
-    "critical",
-    "debug",
-    "error",
-    "eval",
-    "float",
-    "format",
-    "info",
-    "int",
-    "join",
-    "literal_eval",
-    "log",
-    "loads",
-    "print",
-    "repr",
-    "str",
-    "warning",
+/// Functions that make a number of a text, or ask whether it is one.
+const CONVERTING: [&str; 7] = ["Decimal", "eval", "float", "int", "isinstance", "literal_eval", "loads"];
+
+/// Functions that take whatever they are given: they show it or keep it.
+const TAKING_ALL: [&str; 17] = [
+    "add", "append", "bool", "critical", "debug", "dict", "error", "format", "getattr", "info", "log",
+    "print", "put", "repr", "str", "update", "warning",
 ];
 
 /// How often an option is used, by how.
@@ -71,12 +58,23 @@ fn add(tree: &Tree, uses: &mut FxHashMap<Ustr, OptionUses>) {
     };
     tree.exprs.iter().for_each(|expr| uses_in(tree, &expr.kind, &mut note));
     for stmt in &tree.stmts {
+        // `args.gpus = [int(gpu) for gpu in str(args.gpus).split(",")]`; `self.lr = args.lr` only keeps it.
+        tree.each_target(&stmt.kind, &mut |target| {
+            if !is_of_self(tree, target) {
+                note(target, Use::Converted);
+            }
+        });
         match &stmt.kind {
             StmtKind::If { arms, .. } => arms.iter().for_each(|(test, _)| note(*test, Use::Condition)),
             StmtKind::While { test, .. } => note(*test, Use::Condition),
             _ => {}
         }
     }
+}
+
+fn is_of_self(tree: &Tree, target: ExprId) -> bool {
+    let ExprKind::Attribute { base, .. } = tree.expr(target).kind else { return false };
+    matches!(tree.expr(base).kind, ExprKind::Name(name) if name == "self")
 }
 
 /// What an expression does with its operands.
@@ -88,9 +86,12 @@ fn uses_in(tree: &Tree, kind: &ExprKind, note: &mut dyn FnMut(ExprId, Use)) {
             let (ExprKind::Name(name) | ExprKind::Attribute { name, .. }) = tree.expr(*callee).kind else {
                 return;
             };
+            if TAKING_ALL.contains(&name.as_str()) {
+                return;
+            }
             // Seeds are converted by whom they are given to; own converters say so by their names.
             let converts =
-                TAKING_TEXTS.contains(&name.as_str()) || name.contains("seed") || name.contains("str");
+                CONVERTING.contains(&name.as_str()) || name.contains("seed") || name.contains("str");
             let what = if converts { Use::Converted } else { Use::Number };
             args.iter().for_each(|arg| note(arg.value, what));
         }
