@@ -74,9 +74,9 @@ fn is_opted_into(script: &Script, place: Place) -> bool {
     })
 }
 
-/// Dropout at test time has a use: several passes say how sure a model is, and Tacotron's prenet varies what is spoken.
+/// Dropout at test time has a use: several passes say how sure a model is.
 fn is_on_purpose(at: &At, dropout: &ConstantDropout) -> bool {
-    const PURPOSES: [&str; 7] = ["mc", "monte", "bayes", "uncertain", "ensemble", "sample", "prenet"];
+    const PURPOSES: [&str; 6] = ["mc", "monte", "bayes", "uncertain", "ensemble", "sample"];
     let hints = |name: &str| {
         let name = name.to_lowercase();
         PURPOSES.iter().any(|purpose| name.contains(purpose))
