@@ -5,10 +5,8 @@ use crate::apis::Role;
 use crate::apis::index::{self, Answer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
 use crate::report::{Confidence, FileId, Place, Severity};
-
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
 use crate::values::{ClassRef, ObjId, State, Value};
 use std::rc::Rc;

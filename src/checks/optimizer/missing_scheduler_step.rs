@@ -76,7 +76,6 @@ fn step_of(script: &Script, optimizer: ObjId) -> Option<Place> {
 struct Kept {
     written: Rc<str>,
     name: Ustr,
-    target: ExprId,
     is_attribute: bool,
 }
 
@@ -92,11 +91,11 @@ fn kept_as(script: &Script, made: Place) -> Option<Kept> {
     })?;
     let written = Rc::from(script.draft(made.file).text(tree.expr(target).span));
     match tree.expr(target).kind {
-        ExprKind::Name(name) => Some(Kept { written, name, target, is_attribute: false }),
+        ExprKind::Name(name) => Some(Kept { written, name, is_attribute: false }),
         ExprKind::Attribute { name, base, .. } => {
             let is_self = matches!(tree.expr(base).kind, ExprKind::Name(base) if base == "self");
             let is_own = is_self && is_of_plain_class(tree, made);
-            is_own.then_some(Kept { written, name, target, is_attribute: true })
+            is_own.then_some(Kept { written, name, is_attribute: true })
         }
         _ => None,
     }
@@ -117,29 +116,25 @@ fn is_of_plain_class(tree: &Tree, made: Place) -> bool {
 /// Whether anything is done with a name but to ask it, to save it or to load it: whoever gets it may let it step.
 fn is_used(script: &Script, file: FileId, kept: &Kept) -> bool {
     let files: &[FileId] = if kept.is_attribute { &script.rehearsal.read } else { &[file] };
-    files.iter().any(|at| {
-        let own = (*at == file).then_some(kept.target);
-        uses(&script.project.module(*at).tree, kept, own)
-    })
+    files.iter().any(|file| uses(&script.project.module(*file).tree, kept))
 }
 
-fn uses(tree: &Tree, kept: &Kept, target: Option<ExprId>) -> bool {
+fn uses(tree: &Tree, kept: &Kept) -> bool {
     let is_it = |id: ExprId| match tree.expr(id).kind {
         ExprKind::Name(name) => !kept.is_attribute && name == kept.name,
         ExprKind::Attribute { name, .. } => kept.is_attribute && name == kept.name,
         _ => false,
     };
-    let mut harmless: FxHashSet<ExprId> = target.into_iter().collect();
+    let mut harmless: FxHashSet<ExprId> = FxHashSet::default();
     for stmt in &tree.stmts {
-        // Other arms may keep another schedule under the same name.
+        // Its own assignment, and other arms that may keep another schedule under the same name.
         tree.each_target(&stmt.kind, &mut |target| _ = harmless.insert(target));
     }
     for expr in &tree.exprs {
-        match &expr.kind {
-            ExprKind::Attribute { base, name, .. } if LOOKS.contains(&name.as_str()) => {
-                harmless.insert(*base);
-            }
-            _ => {}
+        if let ExprKind::Attribute { base, name, .. } = &expr.kind
+            && LOOKS.contains(&name.as_str())
+        {
+            harmless.insert(*base);
         }
     }
     let all = (0..tree.exprs.len() as u32).map(ExprId);
