@@ -153,6 +153,8 @@ vocabulary! {
         "an instance of the class that this was called on, on the CPU unless one of the others is given";
     InstanceInEval "instance-in-eval" (Cls; Places)
         "an instance of the class that this was called on, as by `instance`, in evaluation mode";
+    InstanceRestored "instance-restored" (Cls)
+        "an instance of the class that this was called on, with weights from elsewhere; what it was made with is not known";
     Int "int" (; X) "a Python int";
     IsTensor "is-tensor" (X) "whether x is a tensor, and no array, number or list";
     Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";

@@ -63,9 +63,7 @@ impl<'p> Interp<'p> {
     /// An instance that stays in evaluation mode until somebody calls `train`. One of a class of the project is made by
     /// its own constructor, which gets the configuration first.
     pub(super) fn instance_in_eval(&mut self, call: &Invocation) -> Value {
-        let class =
-            call.nth(0).as_obj().filter(|class| matches!(self.heap.get(*class).state, State::Class(_)));
-        let made = match class {
+        let made = match self.class_called_on(call) {
             Some(class) => {
                 let known = |name: &str| call.more.iter().find(|(given, _)| *given == name);
                 let config = known("config").map_or(Value::Unknown, |(_, passed)| passed.value.clone());
@@ -80,6 +78,29 @@ impl<'p> Interp<'p> {
             self.event(call.place, Effect::MadeInEval { module }, Confidence::High);
         }
         made
+    }
+
+    /// An instance with the weights of a checkpoint, which also says where they are and with what it is constructed,
+    /// but for what the call gives by name.
+    pub(super) fn instance_restored(&mut self, call: &Invocation) -> Value {
+        let Some(class) = self.class_called_on(call) else {
+            return self.made_elsewhere(call, &Value::None);
+        };
+        let made = self
+            .instantiate(class, &Call { keywords: call.more.clone(), open: true, ..Call::new(call.place) });
+        // Whatever nobody sees of it was in the checkpoint, too.
+        if let Some(object) = made.as_obj().filter(|object| self.learns(*object) != Some(true))
+            && let State::Module(module) = &mut self.heap.get_mut(object).state
+        {
+            module.weights = Learned::Opaque;
+        }
+        self.place_parts(&made, Device::Unknown);
+        self.restore(&made, call.place);
+        made
+    }
+
+    fn class_called_on(&self, call: &Invocation) -> Option<ObjId> {
+        call.nth(0).as_obj().filter(|class| matches!(self.heap.get(*class).state, State::Class(_)))
     }
 
     /// The class whose method makes an instance, where its instances are no modules: tokenizers.

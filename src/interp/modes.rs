@@ -29,6 +29,7 @@ impl<'p> Interp<'p> {
         self.for_each_part(target, |module| {
             module.mode = mode;
             (module.mode_set, module.mode_may_be_set) = (true, true);
+            module.mode_of_its_own = false;
         });
         self.event(place, Effect::Mode { module: target.as_obj(), mode }, Confidence::High);
     }
@@ -47,6 +48,7 @@ impl<'p> Interp<'p> {
         };
         if let State::Module(module) = &mut self.heap.get_mut(object).state {
             (module.mode, module.mode_set, module.mode_may_be_set) = (mode, true, true);
+            module.mode_of_its_own = true;
         }
         true
     }
@@ -85,7 +87,8 @@ impl<'p> Interp<'p> {
                 Value::None => false,
                 value => match value.as_num() {
                     Some(number) => number != 0.0,
-                    None => self.truth(&value) == Some(true),
+                    // Whoever gives a rate, and be it an option, means to drop something.
+                    None => self.truth(&value) != Some(false),
                 },
             },
             Some(ModeDependence::Never) | None => false,

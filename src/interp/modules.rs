@@ -160,12 +160,14 @@ impl<'p> Interp<'p> {
             input.as_ref().and_then(|input| input.what).is_some_and(|what| self.apis.is_random(&what));
         let now = self.heap.get(object).module().map(|module| module.mode);
         let leaves_eval = self.graphs.trained && module.mode != Mode::Train && now == Some(Mode::Train);
+        let in_training = self.part_in_training(object);
         let forward = Forward {
             module: object,
             name: self.class_name(object),
-            mode: module.mode,
+            // What was said of the module alone leaves its parts as they are.
+            mode: if module.mode_of_its_own && in_training.is_some() { Mode::Train } else { module.mode },
             leaves_eval,
-            in_training: self.part_in_training(object),
+            in_training,
             ran_in_training: self.graphs.trained,
             grad,
             volatile: self.ambient.volatile,

@@ -232,6 +232,7 @@ impl Heap {
                 mode: if a.mode == b.mode { a.mode } else { Mode::Unknown },
                 mode_set: a.mode_set && b.mode_set,
                 mode_may_be_set: a.mode_may_be_set || b.mode_may_be_set,
+                mode_of_its_own: a.mode_of_its_own && b.mode_of_its_own,
                 mode_dependent: a.mode_dependent || b.mode_dependent,
                 recurrent: a.recurrent || b.recurrent,
                 open: a.open || b.open,

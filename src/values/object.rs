@@ -169,6 +169,8 @@ pub struct ModuleState {
     pub mode_set: bool,
     /// The same on one way at least.
     pub mode_may_be_set: bool,
+    /// Its mode was assigned as an attribute, which is about the module alone.
+    pub mode_of_its_own: bool,
     /// Its own output depends on the mode.
     pub mode_dependent: bool,
     pub device: Device,
@@ -237,6 +239,7 @@ impl Default for ModuleState {
             mode: Mode::Train,
             mode_set: false,
             mode_may_be_set: false,
+            mode_of_its_own: false,
             mode_dependent: false,
             device: Device::Cpu,
             dtype: None,

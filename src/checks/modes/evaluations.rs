@@ -1,12 +1,13 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
-use super::scores::{Decided, Scored};
+use super::held_out::is_held_out;
+use super::scores::{Decided, Scored, SetByEngine};
 use super::stretches::{is_dropped, is_only_measured};
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
-use crate::syntax::{ArgKind, ExprKind};
-use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
+use crate::syntax::{ArgKind, ExprKind, StmtId, StmtKind};
+use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, visits, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 use std::cell::LazyCell;
 
@@ -41,6 +42,8 @@ struct Since<'s, 'a> {
     at: &'s At,
     parts: ObjSet,
     on_purpose: bool,
+    /// Where it was put into training mode last.
+    put: Option<Place>,
     /// The weights of an earlier training were loaded before.
     restored: bool,
     /// Somebody chose the mode of what may be a part of it.
@@ -60,6 +63,14 @@ impl Since<'_, '_> {
     /// The evaluation itself, and not another call of the function that trains.
     fn is_it(&self, event: &Event, way: &Way) -> bool {
         way.settled && event.place == self.at.place && *way.calls == *self.at.calls
+    }
+
+    /// Whether something is done on the way to the evaluation, or by a helper that runs no model: what another function
+    /// does when it has evaluated is not done for this evaluation.
+    fn is_on_the_way(&self, way: &Way) -> bool {
+        let shared = way.calls.iter().zip(&*self.at.calls).take_while(|(one, other)| one == other).count();
+        let (around, inner) = way.calls.split_at(shared);
+        inner.first().is_none_or(|(site, _)| !self.script.runs_models_at(around, *site))
     }
 
     /// Whether the forward of the evaluation runs.
@@ -85,7 +96,8 @@ impl Protocol for Since<'_, '_> {
             Effect::Mode { module: Some(module), mode: Mode::Train }
                 if heap.descendants(*module).iter().any(is_own) && !self.is_inside(way) =>
             {
-                *state = loaded | PUT;
+                *state = if self.is_on_the_way(way) { loaded | PUT } else { loaded | TRAINED };
+                self.put = Some(event.place);
             }
             Effect::Mode { module: Some(module), mode: Mode::Unknown }
                 if heap.descendants(*module).iter().any(is_own) =>
@@ -132,6 +144,7 @@ fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Sin
         at,
         parts,
         on_purpose: false,
+        put: None,
         restored: false,
         in_parts: false,
         may_be_chosen: false,
@@ -144,7 +157,40 @@ fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Sin
 /// that is not seen may have put it into either.
 fn was_put_there(script: &Script, at: &At, forward: &Forward) -> bool {
     let may_be_chosen = |since: &Since| since.may_be_chosen && forward.mode == Mode::Unknown;
-    since(script, at, forward.module).is_none_or(|since| since.on_purpose || may_be_chosen(&since))
+    let is_copied =
+        |since: &Since| since.put.is_some_and(|put| is_said_here(script, at, put)) && is_one_pass(script, at);
+    let is_chosen = |since: Since| since.on_purpose && !is_copied(&since) || may_be_chosen(&since);
+    since(script, at, forward.module).is_none_or(is_chosen)
+}
+
+/// Whether something is said in the function that evaluates, whatever the case.
+fn is_said_here(script: &Script, at: &At, said: Place) -> bool {
+    let draft = script.draft(at.place.file);
+    let function = draft.function_around(at.place.span);
+    let is_open = |stmt: &StmtId| !matches!(draft.statement(*stmt).kind, StmtKind::If { .. });
+    said.file == at.place.file
+        && function.is_some()
+        && draft.function_around(said.span) == function
+        && function.is_some_and(|function| {
+            let span = draft.function_span(function);
+            let around = draft.statements_around(said.span);
+            around.iter().filter(|stmt| span.contains(draft.statement(**stmt).span)).all(is_open)
+        })
+}
+
+/// Whether a forward goes once through data and is scored: then its training mode has no use, and the call of `train`
+/// before it was copied. Who wants the uncertainty repeats the pass, who wants the losses of a detector gets them from
+/// the model itself, and who renews statistics scores nothing.
+fn is_one_pass(script: &Script, at: &At) -> bool {
+    let repeats = |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Counter);
+    let draft = script.draft(at.place.file);
+    let function = draft.function_around(at.place.span).map(|function| draft.function_span(function));
+    let is_own = |id: &&LoopId| {
+        let place = script.rehearsal.loop_info(**id).place;
+        place.file == at.place.file && function.is_some_and(|span| span.contains(place.span))
+    };
+    let mut loops = at.loops.iter().filter(is_own).peekable();
+    loops.peek().is_some() && !loops.any(repeats) && is_scored(script, at, |_| true)
 }
 
 /// Whether gradients of the script's optimizers reach a model.
@@ -156,8 +202,10 @@ fn is_trained(script: &Script, module: ObjId) -> bool {
 /// goes through data that no training goes through.
 fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let innermost = at.loops.last();
-    let apart =
-        innermost.is_some_and(|id| !script.trains_in(*id) || is_beside_training(script, at, forward, *id));
+    let held_out = LazyCell::new(|| innermost.is_some_and(|id| is_held_out(script, at, forward, *id)));
+    let apart = innermost.is_some_and(|id| {
+        !script.trains_in(*id) || is_beside_training(script, at, forward, *id) || *held_out
+    });
     let confidence = match forward.grad {
         Some(false) => Confidence::High,
         Some(true) if is_unused(script, forward) => Confidence::Medium,
@@ -170,9 +218,9 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Loader(loader) => !script.feeds_training(loader),
         Over::Other | Over::Counter => false,
     });
-    let scored = LazyCell::new(|| {
-        is_told_labels(script, at) || is_scored(script, at, |input| !matches!(input.graph, Graph::Live(_)))
-    });
+    let is_own = |input: &Tensor| input.graph.carried().contains(&forward.graph);
+    let is_idle = |input: &Tensor| !matches!(input.graph, Graph::Live(_)) || *held_out && is_own(input);
+    let scored = LazyCell::new(|| is_told_labels(script, at) || is_scored(script, at, is_idle));
     // What an evaluation of several models computes with one of them goes into the next.
     let of_evaluation = || own_data || is_beside_evaluated(script, at);
     let goes_on = || confidence == Confidence::High && *scored && of_evaluation();
@@ -314,8 +362,7 @@ pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
 /// How sure it is that a script runs a model that was trained elsewhere, and does not train it: nothing at all, or
 /// something else, on what this one gives.
 fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
-    let trains =
-        script.passes().any(|(_, sight)| matches!(sight, Sight::Backward { .. })) || script.is_stepped();
+    let trains = trains_at_all(script, at);
     // A teacher beside its student may be in training mode on purpose.
     let gives_features = forward.grad == Some(false)
         && !at.loops.is_empty()
@@ -327,15 +374,35 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let is_of_another =
         |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
+    let set_by_engine = || script.observed::<SetByEngine>().any(|(other, _)| is_same(other, at));
     let sure =
         (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
-    if !sure || is_dropped(script, at) || is_only_measured(script, at) {
+    if !sure || is_dropped(script, at) || is_only_measured(script, at) || set_by_engine() {
         return None;
     }
     // Between functions that nothing calls, anything may be done to the model.
     let since = since(script, at, forward.module)?;
     let chosen = since.in_parts && is_opaque(script, forward.module);
     (since.restored && !since.on_purpose && !chosen).then_some(Confidence::Medium)
+}
+
+fn is_same(other: &At, at: &At) -> bool {
+    (other.place, &other.calls, other.seeded) == (at.place, &at.calls, at.seeded)
+}
+
+/// Whether a script trains anything. What its functions do that it calls itself is known: that it has others, which
+/// train, as the hooks of an engine do, is none of its own training.
+fn trains_at_all(script: &Script, at: &At) -> bool {
+    if at.seeded.is_some() {
+        let goes_back = |sight: &Sight| matches!(sight, Sight::Backward { .. });
+        return script.is_stepped() || script.passes().any(|(_, sight)| goes_back(sight));
+    }
+    let trains = |effect: &Effect| {
+        matches!(effect, Effect::Backward { .. } | Effect::Step { .. } | Effect::UnseenStep)
+    };
+    let mut own = script.rehearsal.entries.iter().filter(|entry| entry.function.is_none());
+    own.any(|entry| !visits(&entry.nodes, trains).is_empty())
+        || script.sightings().any(|(_, sight)| matches!(sight, Sight::Fit { .. }))
 }
 
 /// Whether a model computes its loss itself, of labels that it is given.
@@ -369,7 +436,10 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
     };
     let is_loss = |sight: &Sight| match sight {
         Sight::Loss(loss) => {
-            let input = loss.input.as_tensor();
+            // What is held against what a model computes with gradients teaches that model.
+            let teaches =
+                loss.target.as_tensor().is_some_and(|target| target.learned && target.graph.is_live());
+            let input = loss.input.as_tensor().filter(|_| !teaches);
             input.is_some_and(|input| input.learned && of(input))
         }
         _ => false,

@@ -1,7 +1,8 @@
-//! Comparisons of what a model gave with what it should have given, and choices of the likeliest: they tell an evaluation.
+//! Comparisons of what a model gave with what it should have given, and choices of the likeliest: they tell an evaluation;
+//! and who sets the mode in which it runs.
 
 use crate::apis::Transfer;
-use crate::interp::{ApiResult, AppliedLayer, Checker, Interp, TensorCompare, Unpacked};
+use crate::interp::{ApiResult, AppliedLayer, Checker, ForwardCall, Interp, TensorCompare, Unpacked};
 use crate::report::Confidence;
 use crate::values::{Relation, Source, Value};
 
@@ -10,6 +11,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_layer_applied: Some(judged),
     on_api_result: Some(decided),
     on_unpack: Some(told_apart),
+    on_forward: Some(run_by_engine),
     ..Checker::SILENT
 };
 
@@ -18,6 +20,16 @@ pub(super) struct Scored;
 
 /// The likeliest of what a model gave was chosen.
 pub(super) struct Decided;
+
+/// A method of a model runs for which an engine sets the mode.
+pub(super) struct SetByEngine;
+
+fn run_by_engine(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
+    let is_hook = cx.supposed.seeded.is_some();
+    if is_hook && cx.running_modules().next().is_some_and(|model| cx.is_owned(model)) {
+        cx.observe(forward.call.place, SetByEngine, Confidence::High);
+    }
+}
 
 fn decided(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let call = result.call;

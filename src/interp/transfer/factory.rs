@@ -435,10 +435,12 @@ pub(crate) fn from_sequence(interp: &Interp, items: Sequence, reach: &mut Nestin
         Sequence::Exact(items) if items.is_empty() => constant(),
         Sequence::Exact(items) => stacked(interp, &items, reach),
         Sequence::Any(any, len) => {
+            // Numbers that stand nowhere in the script come from a file or a dataset.
+            let read = (is_number(&any) && any.as_num().is_none()).then_some(Source::Data);
             let any = tensor_within(interp, &any, reach);
             let shape =
                 any.shape.as_ref().map(|shape| [len].into_iter().chain(shape.iter().cloned()).collect());
-            (*any).clone().with_shape(shape)
+            Tensor { source: read.unwrap_or(any.source), ..(*any).clone().with_shape(shape) }
         }
     }
 }

@@ -159,6 +159,7 @@ functions! {
     InnerResult => |interp, call| interp.inner_result(call),
     Instance => |interp, call| interp.instance_made_elsewhere(call),
     InstanceInEval => |interp, call| interp.instance_in_eval(call),
+    InstanceRestored => |interp, call| interp.instance_restored(call),
     Int => |_, _| Value::of_int(Int::Unknown),
     IsTensor => convert::is_tensor,
     Item => convert::item,
