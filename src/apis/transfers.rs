@@ -134,7 +134,8 @@ vocabulary! {
     FromData "from-data" (Data [Dtype Device RequiresGrad Size]) [places]
         "a new tensor of Python numbers or arrays, of this size where one is given, no graph";
     Gather "gather" (X Dim Index) [meets reforms] "the shape of index, numbers of x";
-    Generated "generated" (Receiver Asked) "what a model made without gradients, where it is; a flag asks for more";
+    Generated "generated" (Receiver Asked [Flag])
+        "what a model made without gradients, where it is; asked asks for more, and the flag draws it";
     Generator "generator" ([Seed]) "a random generator";
     GlobalPool "global-pool" (X OutputSize Rank)
         "the last `rank` dimensions become output_size; None keeps one";

@@ -183,6 +183,27 @@ impl<'p> Interp<'p> {
         output
     }
 
+    /// Writes down that a method of a model ran it, which switches gradients off itself: `model.generate(ids)`.
+    pub(super) fn ran_without_gradients(
+        &mut self,
+        model: ObjId,
+        input: Option<Rc<Tensor>>,
+        output: Value,
+        place: Place,
+    ) -> Value {
+        if self.in_forward() {
+            return output;
+        }
+        let before = self.heap.get(model).module().cloned().unwrap_or_default();
+        let grad = self.ambient.grad.replace(false);
+        let trained = self.part_in_training(model).is_some();
+        let trained = std::mem::replace(&mut self.graphs.trained, trained);
+        let since = self.out.parts.len() as u32;
+        let output = self.forwarded(model, before, input, since, output, place);
+        (self.ambient.grad, self.graphs.trained) = (grad, trained);
+        output
+    }
+
     /// Whether a hook of a layer inside may have kept what a later loss is made of.
     fn is_hooked(&self, object: ObjId) -> bool {
         let hooked = |part: ObjId| self.heap.get(part).module().is_some_and(|module| module.hooked);

@@ -40,6 +40,7 @@ pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
 struct Since<'s, 'a> {
     script: &'s Script<'a>,
     at: &'s At,
+    model: ObjId,
     parts: ObjSet,
     on_purpose: bool,
     /// Where it was put into training mode last.
@@ -48,6 +49,8 @@ struct Since<'s, 'a> {
     restored: bool,
     /// Somebody chose the mode of what may be a part of it.
     in_parts: bool,
+    /// Some of its parts were put into evaluation mode by themselves: the others were left out.
+    parted: bool,
     /// A method that is not seen may have chosen its mode.
     may_be_chosen: bool,
 }
@@ -104,6 +107,11 @@ impl Protocol for Since<'_, '_> {
             {
                 self.may_be_chosen = true;
             }
+            Effect::Mode { module: Some(module), mode: Mode::Eval }
+                if *module != self.model && is_own(*module) =>
+            {
+                self.parted = true;
+            }
             Effect::Mode { module, .. } => {
                 let is_other =
                     |module: &ObjId| heap.noted(*module, BUILT).is_some() || !is_opaque(self.script, *module);
@@ -142,11 +150,13 @@ fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Sin
     let mut since = Since {
         script,
         at,
+        model,
         parts,
         on_purpose: false,
         put: None,
         restored: false,
         in_parts: false,
+        parted: false,
         may_be_chosen: false,
     };
     let mut entries = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
@@ -383,7 +393,7 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     // Between functions that nothing calls, anything may be done to the model.
     let since = since(script, at, forward.module)?;
     let chosen = since.in_parts && is_opaque(script, forward.module);
-    (since.restored && !since.on_purpose && !chosen).then_some(Confidence::Medium)
+    (since.restored && !since.on_purpose && !since.parted && !chosen).then_some(Confidence::Medium)
 }
 
 fn is_same(other: &At, at: &At) -> bool {

@@ -1,6 +1,7 @@
 //! Evaluation with layers that still behave as in training.
 
 use super::evaluations::{evaluation, is_as_built};
+use super::scores::RanByMethod;
 use super::stretches::{called_model, evaluating_stretch};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
@@ -26,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
 /// An evaluation in training mode.
 struct EvaluatedInTraining {
     at: At,
-    /// The forward runs in a method of the model, and this is where that is called.
+    /// The forward runs in a method of the model, and this is where that method is called.
     by_method: bool,
     /// A layer that does something else in training.
     layer: Rc<str>,
@@ -95,7 +96,8 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
         }
         let opaque = script.rehearsal.heap.get(forward.module).module();
         found.push(EvaluatedInTraining {
-            by_method: at.place != inside.place,
+            by_method: at.place != inside.place
+                || script.observed::<RanByMethod>().any(|(other, _)| other.place == inside.place),
             at: At { confidence: at.confidence.min(confidence), ..at.clone() },
             layer,
             criterion: is_criterion(script, forward.module).then(|| forward.name.clone()),

@@ -1,7 +1,7 @@
 //! Comparisons of what a model gave with what it should have given, and choices of the likeliest: they tell an evaluation;
 //! and who sets the mode in which it runs.
 
-use crate::apis::Transfer;
+use crate::apis::{Slot, Transfer};
 use crate::interp::{ApiResult, AppliedLayer, Checker, ForwardCall, Interp, TensorCompare, Unpacked};
 use crate::report::Confidence;
 use crate::values::{Relation, Source, Value};
@@ -21,6 +21,9 @@ pub(super) struct Scored;
 /// The likeliest of what a model gave was chosen.
 pub(super) struct Decided;
 
+/// A method of a model ran it.
+pub(super) struct RanByMethod;
+
 /// A method of a model runs for which an engine sets the mode.
 pub(super) struct SetByEngine;
 
@@ -33,8 +36,17 @@ fn run_by_engine(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
 
 fn decided(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let call = result.call;
-    if call.api.transfer() == Some(Transfer::Argmax) && is_by_model(&call.nth(0)) {
+    let decides = match call.api.transfer() {
+        Some(Transfer::Argmax) => is_by_model(&call.nth(0)),
+        // Each token is the likeliest, unless it is drawn.
+        Some(Transfer::Generated) => cx.truth(&call.operand(Slot::Flag)) == Some(false),
+        _ => false,
+    };
+    if decides {
         cx.observe(call.place, Decided, Confidence::High);
+    }
+    if call.api.transfer() == Some(Transfer::Generated) {
+        cx.observe(call.place, RanByMethod, Confidence::High);
     }
 }
 

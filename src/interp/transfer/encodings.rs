@@ -42,11 +42,12 @@ pub(crate) fn generated(interp: &mut Interp, call: &Invocation) -> Value {
         None | Some(Value::Bool(Some(false))) => {}
         Some(_) => return Value::Unknown,
     }
-    Value::tensor(Tensor {
+    let ids = Value::tensor(Tensor {
         device: interp.device_of_module(model),
         graph: Graph::None,
         ..some_tensor(interp, call.place)
-    })
+    });
+    interp.ran_without_gradients(model, call.nth(1).as_tensor().cloned(), ids, call.place)
 }
 
 /// Whether a call gives PyTorch's tensors, or none at all; `None` for those of others, and where nobody knows.
