@@ -19,6 +19,9 @@ fn is_usual_metaclass(value: &Value) -> bool {
     }
 }
 
+/// A decorator from elsewhere may give the constructor of a class arguments of its own, as those of a configuration.
+pub(crate) const WRAPPED: Note = Note::new("wrapped");
+
 impl<'p> Interp<'p> {
     pub(super) fn define_class(&mut self, class: ClassId) {
         let file = self.file();
@@ -64,6 +67,8 @@ impl<'p> Interp<'p> {
         };
         if name.is_some_and(|name| name.ends_with("dataclass") || name.ends_with("dataclasses.dataclass")) {
             self.heap.get_mut(class).set_attr(Ustr::from("__dataclass__"), Value::Bool(Some(true)));
+        } else if decorator.is_unknown() || name.is_some_and(|name| self.apis.get(name).is_none()) {
+            self.heap.note(class, WRAPPED, Value::Bool(Some(true)));
         }
         self.replaced_by(decorator, value)
     }
@@ -311,12 +316,19 @@ impl<'p> Interp<'p> {
         let object = match value {
             Value::Unknown | Value::Maybe(_) | Value::Given(_) => return None,
             Value::Obj(object) => *object,
-            Value::Tensor(_) => match class {
+            Value::Tensor(tensor) => match class {
                 Value::Api(name) if is_of_numbers(*name) => return Some(false),
                 // Since they were one, every tensor is a `Variable`.
                 Value::Api(name) => {
                     let variable = self.apis.get(*name).and_then(Api::transfer) == Some(Transfer::Variable);
-                    return (variable || self.apis.role(*name) == Some(Role::Tensor)).then_some(true);
+                    let role = if variable { Some(Role::Tensor) } else { self.apis.role(*name) };
+                    let is_sure = tensor.confidence == Confidence::High;
+                    return match role? {
+                        Role::Tensor => (is_sure || !tensor.is_array).then_some(!tensor.is_array),
+                        // Of which class an array is, a table's or NumPy's own, is not known.
+                        Role::Array if is_sure && !tensor.is_array => Some(false),
+                        _ => None,
+                    };
                 }
                 Value::Builtin(_) => return Some(false),
                 _ => return None,

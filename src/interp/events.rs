@@ -148,7 +148,14 @@ pub struct Operation<'e> {
     pub place: Place,
 }
 
-/// The same, and what it gave; a checker may change what is known of it.
+/// `a - b`, of which at least one is a tensor.
+pub struct Difference<'e> {
+    pub left: &'e Value,
+    pub right: &'e Value,
+    pub place: Place,
+}
+
+/// An operation, and what it gave; a checker may change what is known of it.
 pub struct OperationResult<'e> {
     pub operator: Operator,
     pub left: &'e Rc<Tensor>,

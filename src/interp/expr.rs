@@ -2,7 +2,7 @@
 
 use super::layered::symbolic;
 use super::selections::chosen_by_masks;
-use super::{Compare, Interp, Operation, OperationResult, Operator, python, transfer};
+use super::{Compare, Difference, Interp, Operation, OperationResult, Operator, python, transfer};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, Over, When};
@@ -239,6 +239,9 @@ impl<'p> Interp<'p> {
         if let (Some(x), Some(y)) = (a.as_tensor(), b.as_tensor()) {
             let operator = Operator::Binary(op);
             self.on_operation(&Operation { operator, left: x, right: y, place });
+        }
+        if op == BinaryOp::Sub {
+            self.on_difference(&Difference { left: a, right: b, place });
         }
         let result = transfer::binary(self, op, a, b, place, same).unwrap_or_default();
         let result = chosen_by_masks(op, a, b, result);

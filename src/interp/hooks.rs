@@ -108,6 +108,8 @@ events! {
     on_call(&Invocation<'_>);
     /// An operator is about to be applied to two tensors.
     on_operation(&Operation<'_>);
+    /// A difference is about to be computed of a tensor and something else.
+    on_difference(&Difference<'_>);
     /// An operator was applied to two tensors.
     on_operation_result(&OperationResult<'_>);
     /// A loss was computed.

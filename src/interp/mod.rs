@@ -96,16 +96,17 @@ mod walked;
 
 pub use alternatives::{Unfit, unfit};
 use call_path::CallPath;
+pub(crate) use class::WRAPPED;
 use device::own_gpu;
 pub(crate) use device::{collect_tensors, given_tensors};
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
-    Compare, Constructed, ContainerWrite, Declared, DeclaredOption, DrawnByName, ElementRead, ElementWrite,
-    Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance, LayerCall,
-    LoaderCall, LossCall, MethodResult, MissingAttribute, Operation, OperationResult, Operator, Return,
-    StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked,
-    Update,
+    Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, DrawnByName, ElementRead,
+    ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance,
+    LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute, Operation, OperationResult, Operator,
+    Return, StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod,
+    Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

@@ -116,6 +116,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("step-outputs-never-cleared", "training_step_outputs.clear()"),
     ("step-without-backward", "parameters do not change after optimizer.step()"),
     ("stuck-in-eval", "forgot model.train()"),
+    ("subtracted-mask", "Subtraction, the `-` operator, with a bool tensor is not supported"),
     ("swallowed-gpu-error", "CUDA out of memory"),
     ("swapped-gradients", "apply_gradients zip order"),
     ("swapped-loss-arguments", "CrossEntropyLoss arguments order"),

@@ -11,6 +11,7 @@ mod joined;
 mod late_visible_devices;
 mod meetings;
 mod stranded;
+mod subtracted_mask;
 mod swallowed_gpu_error;
 mod unconvertible_tensor;
 
@@ -23,6 +24,7 @@ pub(super) static CONCERN: Concern = Concern {
         &device_mismatch::RULE,
         &dtype_mismatch::RULE,
         &late_visible_devices::RULE,
+        &subtracted_mask::RULE,
         &swallowed_gpu_error::RULE,
         &unconvertible_tensor::RULE,
     ],
@@ -34,6 +36,7 @@ pub(super) static CONCERN: Concern = Concern {
         &joined::CHECKER,
         &late_visible_devices::CHECKER,
         &meetings::CHECKER,
+        &subtracted_mask::CHECKER,
         &unconvertible_tensor::CHECKER,
     ],
 };
