@@ -6,7 +6,7 @@ use super::{Interp, modules::FORWARDS};
 use crate::apis::{Role, Verb};
 use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 use crate::report::{Confidence, FileId, Place};
-use crate::syntax::{Arg, ExprId, ExprKind, FnId, Tree};
+use crate::syntax::{Arg, ExprId, ExprKind, FnId, Stmt, StmtKind, Tree};
 use crate::trace::FnKey;
 use crate::values::Value;
 use rustc_hash::FxHashMap;
@@ -110,7 +110,13 @@ impl Interp<'_> {
         }
         let (module, relations) = (self.module(file), self.module(file).relations());
         let mut backwards = Vec::new();
-        for act in relations.acts_where(|method| self.apis.walks_back(method)) {
+        // A pass of a framework gives nothing that could get a name: layers that are written by hand give gradients.
+        let is_bound = |call: ExprId| {
+            let is_it = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Assign { value, .. } if value == call);
+            !relations.is_discarded(call) && module.tree.stmts.iter().any(is_it)
+        };
+        let acts = relations.acts_where(|method| self.apis.walks_back(method));
+        for act in acts.filter(|act| !is_bound(act.call)) {
             let walked = loss_of(&module.tree, act);
             let mut origins: Vec<Origin> =
                 walked.values.into_iter().flat_map(|loss| module.origins(loss, act.function)).collect();

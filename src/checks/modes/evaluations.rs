@@ -1,7 +1,7 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
 use super::held_out::is_held_out;
-use super::scores::{Decided, Scored, SetByEngine};
+use super::scores::{Decided, Judged, Scored, SetByEngine};
 use super::stretches::{is_dropped, is_only_measured};
 use crate::facts::Script;
 use crate::interp::BUILT;
@@ -212,9 +212,10 @@ fn is_trained(script: &Script, module: ObjId) -> bool {
 /// goes through data that no training goes through.
 fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let innermost = at.loops.last();
-    let held_out = LazyCell::new(|| innermost.is_some_and(|id| is_held_out(script, at, forward, *id)));
     let apart = innermost.is_some_and(|id| {
-        !script.trains_in(*id) || is_beside_training(script, at, forward, *id) || *held_out
+        !script.trains_in(*id)
+            || is_beside_training(script, at, forward, *id)
+            || is_held_out(script, at, forward, *id)
     });
     let confidence = match forward.grad {
         Some(false) => Confidence::High,
@@ -228,8 +229,9 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Loader(loader) => !script.feeds_training(loader),
         Over::Other | Over::Counter => false,
     });
+    // What nobody goes back through is scored, whatever it records.
     let is_own = |input: &Tensor| input.graph.carried().contains(&forward.graph);
-    let is_idle = |input: &Tensor| !matches!(input.graph, Graph::Live(_)) || *held_out && is_own(input);
+    let is_idle = |input: &Tensor| !matches!(input.graph, Graph::Live(_)) || apart && is_own(input);
     let scored = LazyCell::new(|| is_told_labels(script, at) || is_scored(script, at, is_idle));
     // What an evaluation of several models computes with one of them goes into the next.
     let of_evaluation = || own_data || is_beside_evaluated(script, at);
@@ -456,6 +458,7 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
     };
     let scores = |other: &At| beside(other) || is_around(other, at);
     script.observed::<Scored>().any(|(other, _)| scores(other))
+        || script.observed::<Judged>().any(|(other, Judged(input))| scores(other) && of(input))
         || script.losses().any(|(other, sight)| is_loss(sight) && (scores(other) || inside(other)))
 }
 

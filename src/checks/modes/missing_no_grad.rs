@@ -102,8 +102,13 @@ fn check(script: &Script, out: &mut Findings) {
 fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
     let mut found: Vec<IdleGraph> = Vec::new();
     let mut seen = FxHashSet::default();
+    let trained = trained_places(script);
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
+        // What another call of the same function goes back through itself is recorded for that one.
+        if trained.contains(&(at.place, forward.mode)) && goes_back_around(script, at) {
+            continue;
+        }
         let recorded = is_live(&script.rehearsal.heap, &forward.output) || is_lost(script, forward);
         let records = forward.grad == Some(true) && forward.learns && recorded;
         let graph = &forward.graph;
@@ -156,6 +161,27 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
         }
     }
     found
+}
+
+/// Whether the function that a forward is written in goes back itself.
+fn goes_back_around(script: &Script, at: &At) -> bool {
+    let draft = script.draft(at.place.file);
+    let Some(function) = draft.function_around(at.place.span) else { return false };
+    script.passes().any(|(other, sight)| {
+        matches!(sight, Sight::Backward { .. })
+            && other.place.file == at.place.file
+            && draft.function_around(other.place.span) == Some(function)
+    })
+}
+
+/// Where forwards are called that a backward pass goes through, in one of their calls, and in which mode.
+fn trained_places(script: &Script) -> FxHashSet<(Place, Mode)> {
+    let walked = &script.rehearsal.backpropagated;
+    let trains = |(at, sight): (&At, &Sight)| match sight {
+        Sight::Forward(forward) if walked.contains(&forward.graph) => Some((at.place, forward.mode)),
+        _ => None,
+    };
+    script.sightings().filter_map(trains).collect()
 }
 
 /// Whether two forwards run in one loop that evaluates, whoever calls them there.

@@ -4,7 +4,8 @@
 use crate::apis::{Slot, Transfer};
 use crate::interp::{ApiResult, AppliedLayer, Checker, ForwardCall, Interp, TensorCompare, Unpacked};
 use crate::report::Confidence;
-use crate::values::{Relation, Source, Value};
+use crate::values::{Relation, Source, Tensor, Value};
+use std::rc::Rc;
 
 pub(super) static CHECKER: Checker = Checker {
     on_tensor_compare: Some(compared),
@@ -17,6 +18,9 @@ pub(super) static CHECKER: Checker = Checker {
 
 /// What a model gave was compared with something that no model gave.
 pub(super) struct Scored;
+
+/// A criterion that nobody sees into gets what a model gave.
+pub(super) struct Judged(pub Rc<Tensor>);
 
 /// The likeliest of what a model gave was chosen.
 pub(super) struct Decided;
@@ -73,13 +77,11 @@ fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     }
 }
 
-/// A criterion that nobody sees into gets what a model gave, and no graph comes of it.
 fn judged(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
     let (call, is_criterion) = (applied.call, applied.transfer == Transfer::CriterionResult);
-    let is_idle =
-        |value: &Value| is_by_model(value) && value.as_tensor().is_some_and(|tensor| !tensor.graph.is_live());
-    if is_criterion && call.rest.iter().any(is_idle) {
-        cx.observe(call.place, Scored, Confidence::High);
+    let input = call.rest.iter().find(|value| is_by_model(value)).and_then(Value::as_tensor);
+    if let Some(input) = input.filter(|_| is_criterion).cloned() {
+        cx.observe(call.place, Judged(input), Confidence::High);
     }
 }
 
