@@ -119,7 +119,7 @@ impl<'p> Interp<'p> {
     }
 
     /// How many numbers a layer learns.
-    pub(super) fn weights(&self, api: &Api, call: &Invocation) -> Learned {
+    pub(super) fn weights(&mut self, api: &Api, call: &Invocation) -> Learned {
         let mut ancestors = vec![api];
         let mut position = 0;
         while let Some(here) = ancestors.get(position).copied() {
@@ -142,7 +142,9 @@ impl<'p> Interp<'p> {
                         let product = if is_off { Some(0) } else { product };
                         sum = sum.zip(product).and_then(|(a, b)| a.checked_add(b));
                     }
-                    return Learned::Own(sum);
+                    // Statistics that a layer keeps for evaluation are moved with it as parameters are.
+                    let is_bare = sum == Some(0) && !self.is_mode_dependent(api, call);
+                    return if is_bare { Learned::Nothing } else { Learned::Own(sum) };
                 }
                 None => {}
             }

@@ -31,10 +31,11 @@ struct Kept;
 /// A framework forgets the models that it keeps.
 struct SessionCleared;
 
-/// A model that its framework keeps until it is told to forget.
+/// A model that its framework keeps until it is told to forget. What a model makes itself are its parts.
 fn built(cx: &mut Interp<'_>, made: &Instance) {
     let here = cx.heap.get(made.object);
-    let kept = here.module().is_some() && cx.owns(here.class, "session");
+    let is_part = || cx.running_modules().any(|model| model != made.object);
+    let kept = here.module().is_some() && cx.owns(here.class, "session") && !is_part();
     if kept {
         let confidence = here.confidence;
         cx.observe(made.place, Kept, confidence);

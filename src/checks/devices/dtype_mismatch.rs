@@ -19,7 +19,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
-    for (at, meeting) in script.observed_once::<Mistyped>() {
+    // JAX promotes operands of two dtypes.
+    let promotes = |at: &At| script.imports_around(at, "jax") && !script.imports_around(at, "torch");
+    let raises = |(at, meeting): &(&At, &Mistyped)| meeting.lookup || !promotes(at);
+    for (at, meeting) in script.observed_once::<Mistyped>().filter(raises) {
         let (gets, wants) = (meeting.gets.name(), meeting.wants.name());
         let message = match meeting.lookup {
             true => format!("`{}` is indexed with {gets}, but needs integer indices", meeting.what),

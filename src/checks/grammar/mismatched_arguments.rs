@@ -5,7 +5,7 @@ use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
-use crate::interp::{Base, Checker, Interp, Unfit, UnfitCall};
+use crate::interp::{Base, Checker, Interp, Unfit, UnfitCall, WRAPPED};
 use crate::names::Module;
 use crate::report::{Confidence, FileId, Fix, Place, Severity};
 use crate::syntax::{Arg, ArgKind, Class, ExprId, ExprKind, FnId, Function, ParamKind};
@@ -117,7 +117,7 @@ fn is_derived_from(cx: &Interp<'_>, class: ClassRef) -> bool {
 }
 
 /// Keras hands `training` and `mask` on to a `call` that has them, and a metaclass may make what it likes of a constructor's
-/// arguments.
+/// arguments, to which a decorator may add.
 fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
     let tree = cx.tree(unfit.closure.file);
     let function = tree.function(unfit.closure.function);
@@ -130,6 +130,12 @@ fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
         };
     let is_metaclass = |arg: &Arg| matches!(arg.kind, ArgKind::Keyword(name) if name == "metaclass");
     let made = unfit.receiver.and_then(Value::as_obj).filter(|_| function.name == "__init__");
+    let is_missing = matches!(unfit.unfit, Unfit::Missing(_));
+    let by_decorator = is_missing
+        && made.is_some_and(|object| match cx.heap.get(object).class {
+            ClassRef::Project(class) => cx.heap.noted(class, WRAPPED).is_some(),
+            _ => false,
+        });
     let by_metaclass = made.is_some_and(|object| {
         cx.lineage(cx.heap.get(object).class).into_iter().any(|base| {
             let Base::Project(class) = base else { return false };
@@ -141,7 +147,7 @@ fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
             })
         })
     });
-    by_keras || by_metaclass
+    by_keras || by_decorator || by_metaclass
 }
 
 /// Where the call is in the text, with these very arguments and under the name of what it calls: frameworks call back

@@ -70,7 +70,9 @@ fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let is_given =
         |name: &str| !matches!(call.get(name), Value::Unknown | Value::None | Value::Bool(Some(false)));
     let writes = call.more.iter().any(|(name, _)| name == "out") || is_given("out") || is_given("inplace");
-    let in_place = call.open || writes;
+    // An operation that gets a name is a node of a graph, and is fetched by it.
+    let in_place =
+        call.open || writes || is_given("name") || call.more.iter().any(|(name, _)| *name == "name");
     let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
     if !in_place && !is_counted(cx, call.place) {
         let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());

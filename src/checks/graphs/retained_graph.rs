@@ -104,7 +104,12 @@ impl RetainedGraph {
 fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
-    for (at, carried) in script.observed::<Carried>() {
+    // Tensors of TensorFlow hold no graph: the tape does, or the function that was traced.
+    let holds_none = |at: &At| {
+        let is_around = |package| script.imports_around(at, package);
+        (is_around("tensorflow") || is_around("keras")) && !is_around("torch")
+    };
+    for (at, carried) in script.observed::<Carried>().filter(|(at, _)| !holds_none(at)) {
         // What one call keeps goes out of sight with its object.
         let is_used = !carried.by_call && script.rehearsal.consumed.contains(&carried.id);
         if is_used || !seen.insert(at.place) {

@@ -279,7 +279,7 @@ fn resizes(cx: &mut Interp<'_>) -> bool {
 struct Resizing(FxHashMap<FileId, bool>);
 
 /// Methods that change the shape of a tensor in place.
-const RESIZING: [&str; 2] = ["resize_", "resize_as_"];
+const RESIZING: [&str; 2] = [".resize_(", ".resize_as_("];
 
 /// A layer of a stack is shown where it is put there.
 fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {

@@ -1,4 +1,4 @@
-//! Layers that make images larger or smaller without looking at them, channels last.
+//! Layers that make images larger or smaller without looking at them, those of Keras with the channels last.
 
 use super::build::*;
 use super::layers::{activated, int, layer, weighted};
@@ -51,6 +51,21 @@ pub(crate) fn bordered(interp: &mut Interp, call: &Invocation) -> Value {
         (None, _) => Int::Unknown,
     };
     layer(interp, call, |shape| spatial(shape, rank, true, None, size))
+}
+
+/// `pixel-shuffle x scale_factor word`
+pub(crate) fn shuffled(interp: &mut Interp, call: &Invocation) -> Value {
+    let factor = int(call, Slot::ScaleFactor).unwrap_or_default();
+    let (area, back) = (factor.mul(&factor), word(call, "back"));
+    let (grown, shrunk) = (|size: &Int, by: &Int| size.mul(by), |size: &Int, by: &Int| size.div_floor(by));
+    layer(interp, call, |shape| {
+        let [around @ .., channels, height, width] = shape else { return None };
+        let sizes = match back {
+            true => [grown(channels, &area), shrunk(height, &factor), shrunk(width, &factor)],
+            false => [shrunk(channels, &area), grown(height, &factor), grown(width, &factor)],
+        };
+        Some(around.iter().cloned().chain(sizes).collect())
+    })
 }
 
 /// What both borders of each axis are together: one number for all, one for each axis, or both one by one.

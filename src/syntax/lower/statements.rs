@@ -127,7 +127,7 @@ impl<'t> Lowering<'t> {
         let mut annotation = None;
         let mut value = None;
         let mut child = self.down();
-        let mut after_equals = false;
+        let (mut after_equals, mut is_broken) = (false, false);
         if child.is_some() {
             levels += 1;
         }
@@ -148,11 +148,14 @@ impl<'t> Lowering<'t> {
                     if after_equals { value = Some(id) } else { self.exprs.push(id) }
                 }
                 Kind::Augmented => self.scan(),
+                // What was to be assigned is lost, and what follows was taken for it.
+                Kind::Error => is_broken |= after_equals,
                 _ => {}
             }
             child = self.next();
         }
         self.rise(levels);
+        let value = value.filter(|_| !is_broken);
         let targets = self.take_exprs(mark);
         match (annotation, targets.as_ref()) {
             (Some(annotation), [target]) => StmtKind::AnnAssign { target: *target, annotation, value },
