@@ -1,7 +1,7 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
 use super::held_out::is_held_out;
-use super::scores::{Decided, Judged, Scored, SetByEngine};
+use super::scores::{Decided, Judged, Scored, WithinModel};
 use super::stretches::{is_dropped, is_only_measured};
 use crate::facts::Script;
 use crate::interp::BUILT;
@@ -229,9 +229,10 @@ fn evaluates(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> 
         Over::Loader(loader) => !script.feeds_training(loader),
         Over::Other | Over::Counter => false,
     });
-    // What nobody goes back through is scored, whatever it records.
+    // What nobody goes back through is scored, whatever it records. What a method of a model computes goes on.
     let is_own = |input: &Tensor| input.graph.carried().contains(&forward.graph);
-    let is_idle = |input: &Tensor| !matches!(input.graph, Graph::Live(_)) || apart && is_own(input);
+    let stays = LazyCell::new(|| apart && within_model(script, at).is_none());
+    let is_idle = |input: &Tensor| !matches!(input.graph, Graph::Live(_)) || is_own(input) && *stays;
     let scored = LazyCell::new(|| is_told_labels(script, at) || is_scored(script, at, is_idle));
     // What an evaluation of several models computes with one of them goes into the next.
     let of_evaluation = || own_data || is_beside_evaluated(script, at);
@@ -386,7 +387,7 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let is_of_another =
         |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
     let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
-    let set_by_engine = || script.observed::<SetByEngine>().any(|(other, _)| is_same(other, at));
+    let set_by_engine = || within_model(script, at).is_some_and(|within| within.by_engine);
     let sure =
         (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
     if !sure || is_dropped(script, at) || is_only_measured(script, at) || set_by_engine() {
@@ -395,11 +396,14 @@ fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     // Between functions that nothing calls, anything may be done to the model.
     let since = since(script, at, forward.module)?;
     let chosen = since.in_parts && is_opaque(script, forward.module);
-    (since.restored && !since.on_purpose && !since.parted && !chosen).then_some(Confidence::Medium)
+    let parted = since.parted && forward.in_training.is_some();
+    (since.restored && !since.on_purpose && !parted && !chosen).then_some(Confidence::Medium)
 }
 
-fn is_same(other: &At, at: &At) -> bool {
-    (other.place, &other.calls, other.seeded) == (at.place, &at.calls, at.seeded)
+/// What is known of the method of a model that a forward runs in.
+fn within_model<'s>(script: &Script<'s>, at: &At) -> Option<&'s WithinModel> {
+    let is_it = |other: &At| (other.place, &other.calls, other.seeded) == (at.place, &at.calls, at.seeded);
+    script.observed::<WithinModel>().find_map(|(other, within)| is_it(other).then_some(within))
 }
 
 /// Whether a script trains anything. What its functions do that it calls itself is known: that it has others, which

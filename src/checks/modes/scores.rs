@@ -12,7 +12,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_layer_applied: Some(judged),
     on_api_result: Some(decided),
     on_unpack: Some(told_apart),
-    on_forward: Some(run_by_engine),
+    on_forward: Some(run_by_model),
     ..Checker::SILENT
 };
 
@@ -28,13 +28,17 @@ pub(super) struct Decided;
 /// A method of a model ran it.
 pub(super) struct RanByMethod;
 
-/// A method of a model runs for which an engine sets the mode.
-pub(super) struct SetByEngine;
+/// A method of a model runs another forward.
+pub(super) struct WithinModel {
+    /// An engine calls the method, and sets the mode.
+    pub by_engine: bool,
+}
 
-fn run_by_engine(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
-    let is_hook = cx.supposed.seeded.is_some();
-    if is_hook && cx.running_modules().next().is_some_and(|model| cx.is_owned(model)) {
-        cx.observe(forward.call.place, SetByEngine, Confidence::High);
+fn run_by_model(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
+    let outermost = cx.running_modules().next();
+    if let Some(model) = outermost {
+        let by_engine = cx.supposed.seeded.is_some() && cx.is_owned(model);
+        cx.observe(forward.call.place, WithinModel { by_engine }, Confidence::High);
     }
 }
 

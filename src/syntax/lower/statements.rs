@@ -148,19 +148,26 @@ impl<'t> Lowering<'t> {
                     if after_equals { value = Some(id) } else { self.exprs.push(id) }
                 }
                 Kind::Augmented => self.scan(),
-                // What was to be assigned is lost, and what follows was taken for it.
                 Kind::Error => is_broken |= after_equals,
                 _ => {}
             }
             child = self.next();
         }
         self.rise(levels);
-        let value = value.filter(|_| !is_broken);
+        // What was to be assigned is lost, and what follows was taken for it: it is run, and gives something else.
+        let value = if is_broken { value.map(|follows| self.lost(follows, span)) } else { value };
         let targets = self.take_exprs(mark);
         match (annotation, targets.as_ref()) {
             (Some(annotation), [target]) => StmtKind::AnnAssign { target: *target, annotation, value },
             _ => StmtKind::Assign { value: self.or_missing(value, span), targets },
         }
+    }
+
+    /// Something unknown, which an expression is run for.
+    fn lost(&mut self, follows: ExprId, span: Span) -> ExprId {
+        let callee = self.missing(Span::new(span.end, span.end));
+        let args = Box::from([Arg { kind: ArgKind::Positional, value: follows, span }]);
+        self.push(ExprKind::Call { callee, args }, span)
     }
 
     fn delete(&mut self) -> StmtKind {
