@@ -1,6 +1,7 @@
 //! A call of a function of the project with other arguments than it takes.
 
 use super::bare_hooks::unfit_hooks;
+use super::framework_arguments::lacking_arguments;
 use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -204,6 +205,7 @@ fn check(script: &Script, out: &mut Findings) {
         }
     }
     unfit_hooks(script, &RULE, out);
+    lacking_arguments(script, out);
 }
 
 fn report(script: &Script, at: &At, seen: &Mismatch, out: &mut Findings) {
@@ -243,7 +245,7 @@ fn near(seen: &Mismatch) -> Option<Ustr> {
     free.copied().min_by_key(distance).filter(|other| name.len() > NEAR + 1 && distance(other) <= NEAR)
 }
 
-fn listed(names: &[Ustr]) -> String {
+pub(super) fn listed(names: &[Ustr]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match &quoted[..] {
         [one] => one.clone(),

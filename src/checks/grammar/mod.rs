@@ -3,6 +3,7 @@
 
 mod always_true_option;
 mod bare_hooks;
+mod framework_arguments;
 mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
@@ -27,6 +28,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &always_true_option::CHECKER,
+        &framework_arguments::CHECKER,
         &mismatched_arguments::CHECKER,
         &mismatched_unpacking::CHECKER,
         &missing_attribute::CHECKER,
