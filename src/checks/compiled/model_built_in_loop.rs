@@ -31,10 +31,14 @@ struct Kept;
 /// A framework forgets the models that it keeps.
 struct SessionCleared;
 
-/// A model that its framework keeps until it is told to forget. What a model makes itself are its parts.
+/// A model that its framework keeps until it is told to forget. What a model makes in loops of its own are its parts.
 fn built(cx: &mut Interp<'_>, made: &Instance) {
     let here = cx.heap.get(made.object);
-    let is_part = || cx.running_modules().any(|model| model != made.object);
+    let is_part = || {
+        let loops = cx.at(made.place, Confidence::High).loops;
+        let is_own = loops.iter().all(|id| cx.out.loop_info(*id).of_model);
+        is_own && cx.running_modules().any(|model| model != made.object)
+    };
     let kept = here.module().is_some() && cx.owns(here.class, "session") && !is_part();
     if kept {
         let confidence = here.confidence;
