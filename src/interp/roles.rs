@@ -1,7 +1,7 @@
 //! What something is that nobody here makes: solved from what its file does with it, and from how that stands to
 //! what is done with others. The call that is missing must not be the only evidence that counts.
 
-use super::walked::loss_of;
+use super::walked::{is_number_of_tensor, loss_of};
 use super::{Interp, modules::FORWARDS};
 use crate::apis::{Role, Verb};
 use crate::names::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
@@ -118,12 +118,16 @@ impl Interp<'_> {
         let acts = relations.acts_where(|method| self.apis.walks_back(method));
         for act in acts.filter(|act| !is_bound(act.call)) {
             let walked = loss_of(&module.tree, act);
-            let mut origins: Vec<Origin> =
-                walked.values.into_iter().flat_map(|loss| module.origins(loss, act.function)).collect();
+            let mut origins: Vec<Origin> = walked
+                .values
+                .into_iter()
+                .flat_map(|loss| module.origins_inside(loss, act.function))
+                .collect();
             // What is told a loss, and was made before the iteration, is an engine.
             let in_iteration =
                 |made: &Act| made.function == act.function && relations.is_inside(made.within, act.within);
-            let receiver = walked.receiver.into_iter().flat_map(|base| module.origins(base, act.function));
+            let receiver =
+                walked.receiver.into_iter().flat_map(|base| module.origins_inside(base, act.function));
             origins.extend(
                 receiver
                     .filter(|origin| !walked.is_told || relations.act(origin.call).is_none_or(in_iteration)),
@@ -203,13 +207,19 @@ impl<'p> Solver<'_, 'p> {
         self.taken(Role::Optimizer, Confidence::High, "it steps after a backward pass", first.call)
     }
 
-    /// `args.scaler`, a part of something unknown, that does what only a scaler does.
+    /// `args.scaler`, a part of something unknown, that does what only a scaler does; or that is called one, steps what it
+    /// is told and chooses the next scale: what scales a loss may be the call that is forgotten.
     fn scaler(&self) -> Option<Taken> {
         let acts: Vec<&Act> = self.relations().acts_of(self.subject).collect();
         let used: Vec<Ustr> = acts.iter().filter_map(|act| act.method).collect();
-        let first =
-            acts.first().filter(|_| self.interp.apis.role_by_use(&used, false) == Some(Role::Scaler))?;
-        self.taken(Role::Scaler, Confidence::High, "it scales a loss", first.call)
+        let first = acts.first()?;
+        if self.interp.apis.role_by_use(&used, false) == Some(Role::Scaler) {
+            return self.taken(Role::Scaler, Confidence::High, "it scales a loss", first.call);
+        }
+        let updates = acts.iter().any(|act| self.does(act, Role::Scaler, Verb::UpdateScale));
+        let is_step = |act: &&&Act| self.does(act, Role::Scaler, Verb::Step) && !self.args(act).is_empty();
+        let step = acts.iter().find(is_step).filter(|_| updates && self.is_called(Role::Scaler))?;
+        self.taken(Role::Scaler, Confidence::High, "it steps an optimizer", step.call)
     }
 
     /// Environments are stepped with something, too, and never choose a scale.
@@ -386,10 +396,11 @@ impl<'p> Solver<'_, 'p> {
     fn added(&self, function: Option<FnId>) -> Vec<Origin> {
         let module = self.interp.module(self.file);
         let relations = self.relations();
-        let here = relations.added().iter().filter(|(value, within)| {
-            *within == function && self.interp.is_number_of_tensor(&module.tree, *value)
-        });
-        here.flat_map(|(value, within)| module.origins(*value, *within)).collect()
+        let here = relations
+            .added()
+            .iter()
+            .filter(|(value, within)| *within == function && is_number_of_tensor(&module.tree, *value));
+        here.flat_map(|(value, within)| module.origins_inside(*value, *within)).collect()
     }
 
     /// What gives a loss: a criterion of what a model gave, or the model itself.
@@ -436,12 +447,13 @@ impl<'p> Solver<'_, 'p> {
         false
     }
 
-    /// Whether a loss is computed of what a call gave, if by way of other models.
+    /// Whether a loss is computed of what a call gave, if by way of other models; another function may ask for the loss.
     fn is_scored(&self, call: &Act) -> bool {
-        let here = |backward: &&Backward| backward.act.function == call.function;
-        let mut front: Vec<Origin> =
-            self.losses.backwards.iter().filter(here).flat_map(|backward| backward.origins.clone()).collect();
-        front.extend(self.added(call.function));
+        let backwards = self.losses.backwards.iter();
+        let origins = backwards.flat_map(|it| it.origins.iter().map(|origin| (*origin, it.act.function)));
+        let added = self.added(call.function).into_iter().map(|origin| (origin, call.function));
+        let is_here = |(origin, of): &(Origin, Option<FnId>)| origin.inside.or(*of) == call.function;
+        let mut front: Vec<Origin> = origins.chain(added).filter(is_here).map(|(origin, _)| origin).collect();
         let mut seen: Vec<ExprId> = Vec::new();
         for _ in 0..FARTHEST {
             let mut next = Vec::new();
@@ -482,19 +494,3 @@ const MOST_SEEN: usize = 48;
 
 /// More calls of one subject are not looked at.
 const MOST_CALLS: usize = 8;
-
-impl Interp<'_> {
-    /// `loss.item()`, also times a number.
-    fn is_number_of_tensor(&self, tree: &Tree, value: ExprId) -> bool {
-        match &tree.expr(value).kind {
-            ExprKind::Call { callee, .. } => match tree.expr(*callee).kind {
-                ExprKind::Attribute { name, .. } => name == "item",
-                _ => false,
-            },
-            ExprKind::Binary { left, right, .. } => {
-                self.is_number_of_tensor(tree, *left) || self.is_number_of_tensor(tree, *right)
-            }
-            _ => false,
-        }
-    }
-}

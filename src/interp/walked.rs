@@ -258,3 +258,17 @@ pub(super) struct Walked {
     pub values: Vec<ExprId>,
     pub is_told: bool,
 }
+
+/// `loss.item()`, also times a number.
+pub(super) fn is_number_of_tensor(tree: &Tree, value: ExprId) -> bool {
+    match &tree.expr(value).kind {
+        ExprKind::Call { callee, .. } => match tree.expr(*callee).kind {
+            ExprKind::Attribute { name, .. } => name == "item",
+            _ => false,
+        },
+        ExprKind::Binary { left, right, .. } => {
+            is_number_of_tensor(tree, *left) || is_number_of_tensor(tree, *right)
+        }
+        _ => false,
+    }
+}

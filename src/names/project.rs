@@ -43,7 +43,12 @@ impl Module {
 
     /// The calls that a value, written in a function or in the module, may come from.
     pub(crate) fn origins(&self, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
-        self.relations().origins(&self.tree, &self.names, value, function)
+        self.relations().origins(&self.tree, &self.names, value, function, false)
+    }
+
+    /// The same, and those from which functions of the file have what they return.
+    pub(crate) fn origins_inside(&self, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
+        self.relations().origins(&self.tree, &self.names, value, function, true)
     }
 }
 

@@ -78,6 +78,9 @@ pub struct Relations {
     discarded: FxHashSet<ExprId>,
     /// Variables into which items are written, `batch[key] = value`.
     rewritten: FxHashSet<Ustr>,
+    /// Functions and methods, by how they are called in this file, and what each returns.
+    defined: FxHashMap<Subject, FnId>,
+    returned: FxHashMap<FnId, SmallVec<[ExprId; 2]>>,
 }
 
 impl Relations {
@@ -203,14 +206,18 @@ impl Relations {
         self.rewritten.contains(&variable)
     }
 
-    /// The calls that a value may come from.
-    pub fn origins(&self, tree: &Tree, names: &Names, value: ExprId, function: Option<FnId>) -> Vec<Origin> {
-        let mut trail =
-            Trail { relations: self, tree, names, seen: Vec::new(), found: Vec::new(), left: MOST_LOOKED_AT };
-        trail.follow(
-            value,
-            Way { function, item: None, key: None, among: false, scaled: false, depth: DEEPEST },
-        );
+    /// The calls that a value may come from; `inside` those, too, from which a function of the file has what it returns.
+    pub fn origins(
+        &self,
+        tree: &Tree,
+        names: &Names,
+        value: ExprId,
+        function: Option<FnId>,
+        inside: bool,
+    ) -> Vec<Origin> {
+        let (seen, found, left) = (Vec::new(), Vec::new(), MOST_LOOKED_AT);
+        let mut trail = Trail { relations: self, tree, names, inside, seen, found, left };
+        trail.follow(value, Way::from(function));
         trail.found
     }
 }
@@ -236,7 +243,12 @@ impl Walk<'_> {
                 self.discards(*value);
                 self.expr(*value);
             }
-            StmtKind::Return(Some(value)) | StmtKind::Raise(Some(value)) => self.expr(*value),
+            StmtKind::Return(Some(value)) => {
+                self.expr(*value);
+                let here = self.function.into_iter();
+                here.for_each(|here| self.out.returned.entry(here).or_default().push(*value));
+            }
+            StmtKind::Raise(Some(value)) => self.expr(*value),
             StmtKind::Assert { test } => self.expr(*test),
             StmtKind::Assign { targets, value } => {
                 self.expr(*value);
@@ -252,7 +264,12 @@ impl Walk<'_> {
                 self.expr(*value);
                 self.bind(*target, *value, None);
             }
-            StmtKind::Function(function) => self.function(*function),
+            StmtKind::Function(function) => {
+                let Function { name, class, .. } = tree.function(*function);
+                let own = class.map(|class| Subject::Own(class, *name));
+                self.out.defined.insert(own.unwrap_or(Subject::Local(self.function, *name)), *function);
+                self.function(*function);
+            }
             StmtKind::Class(class) => {
                 let (function, within) = (self.function, self.within.take());
                 self.block(&tree.class(*class).body);

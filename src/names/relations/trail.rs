@@ -1,6 +1,6 @@
 //! From a value back to the calls that it comes from, through bindings and arithmetic.
 
-use super::{Act, MOST_SOURCES, Relations, Subject, subject_of};
+use super::{Act, DEEPEST, MOST_SOURCES, Relations, Subject, subject_of};
 use crate::names::Names;
 use crate::syntax::*;
 use ustr::Ustr;
@@ -17,6 +17,8 @@ pub struct Origin {
     pub among: bool,
     /// The value is it times something.
     pub scaled: bool,
+    /// A function of the file that was followed has it, and returns it.
+    pub inside: Option<FnId>,
 }
 
 impl Origin {
@@ -31,6 +33,8 @@ pub(super) struct Trail<'a> {
     pub relations: &'a Relations,
     pub tree: &'a Tree,
     pub names: &'a Names,
+    /// Functions of the file are followed to what they return.
+    pub inside: bool,
     pub seen: Vec<Subject>,
     pub found: Vec<Origin>,
     /// So many expressions are still looked at.
@@ -49,10 +53,17 @@ pub(super) struct Way {
     pub among: bool,
     /// That is it times something.
     pub scaled: bool,
+    /// Which function that was followed it is in.
+    pub inside: Option<FnId>,
     pub depth: usize,
 }
 
 impl Way {
+    pub(super) fn from(function: Option<FnId>) -> Way {
+        let (item, key, inside) = (None, None, None);
+        Way { function, item, key, among: false, scaled: false, inside, depth: DEEPEST }
+    }
+
     fn among(self) -> Way {
         Way { among: true, ..self }
     }
@@ -64,7 +75,7 @@ impl Way {
 
 impl Trail<'_> {
     pub(super) fn follow(&mut self, value: ExprId, way: Way) {
-        let Way { item, key, among, scaled, depth, .. } = way;
+        let Way { item, key, among, scaled, inside, depth, .. } = way;
         if depth == 0 || self.left == 0 || self.found.len() >= MOST_SOURCES {
             return;
         }
@@ -73,13 +84,16 @@ impl Trail<'_> {
         match &tree.expr(value).kind {
             ExprKind::Name(_) | ExprKind::Attribute { .. } => self.named(value, way),
             ExprKind::Call { callee, .. } => {
-                let origin = Origin { call: value, item, key, among, scaled };
+                let origin = Origin { call: value, item, key, among, scaled, inside };
                 if !self.found.contains(&origin) {
                     self.found.push(origin);
                 }
                 // A method of a value gives something of it.
                 if let ExprKind::Attribute { base, .. } = tree.expr(*callee).kind {
                     self.follow(base, way.among());
+                }
+                if self.inside {
+                    self.returned_by(*callee, way);
                 }
             }
             ExprKind::Binary { op, left, right } => {
@@ -107,11 +121,24 @@ impl Trail<'_> {
             | ExprKind::Walrus { value: inner, .. }
             | ExprKind::Await(inner)
             | ExprKind::Starred(inner) => self.follow(*inner, way),
-            ExprKind::Tuple(items) => match item.and_then(|item| items.get(item)) {
+            // A list may be of plain numbers, if it is not what a function gives.
+            ExprKind::List(_) if !self.inside => {}
+            ExprKind::Tuple(items) | ExprKind::List(items) => match item.and_then(|item| items.get(item)) {
                 Some(one) => self.follow(*one, Way { item: None, ..way }),
                 None => items.iter().for_each(|one| self.follow(*one, Way { item: None, ..way.among() })),
             },
             _ => {}
+        }
+    }
+
+    /// What a function of the file returns, or a method of the same class.
+    fn returned_by(&mut self, callee: ExprId, way: Way) {
+        let relations = self.relations;
+        let subject = subject_of(self.tree, self.names, callee, way.function);
+        let Some(function) = subject.and_then(|subject| relations.defined.get(&subject)) else { return };
+        for value in relations.returned.get(function).into_iter().flatten() {
+            let there = Some(*function);
+            self.follow(*value, Way { function: there, inside: there, ..way.further() });
         }
     }
 
