@@ -7,6 +7,9 @@ use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
 
+/// What frameworks call their tensors.
+const TENSORS: [&str; 3] = ["Tensor", "Parameter", "Variable"];
+
 impl<'p> Interp<'p> {
     /// Takes over what a test says of the names in it, on the way where it is true or false.
     pub(super) fn refine(&mut self, test: ExprId, holds: bool) {
@@ -25,6 +28,10 @@ impl<'p> Interp<'p> {
                     && let Some([listed]) = self.args_of_builtin("dir", *listing)
                 {
                     self.refine_having(listed.value, *first, holds);
+                } else if let [(CompareOp::In, text)] = &**rest
+                    && let Some(object) = self.named_by_class(*text)
+                {
+                    self.refine_kind(object, *first, holds);
                 } else {
                     self.refine_numbers(*first, rest);
                 }
@@ -96,6 +103,34 @@ impl<'p> Interp<'p> {
         let place = self.place(tree.expr(target).span);
         let has = |interp: &mut Self| !interp.get_attr(&value, Ustr::from(name), place).is_unknown();
         if value.as_tensor().is_some() && !self.quietly(has) {
+            self.assign(target, Value::Unknown);
+        }
+    }
+
+    /// `x` of `str(type(x))` and of `x.__class__.__name__`.
+    fn named_by_class(&self, text: ExprId) -> Option<ExprId> {
+        let tree = self.here();
+        let class = match tree.expr(text).kind {
+            ExprKind::Attribute { base, name, .. } if name == "__name__" => base,
+            _ => match self.args_of_builtin("str", text)? {
+                [class] => class.value,
+                _ => return None,
+            },
+        };
+        match tree.expr(class).kind {
+            ExprKind::Attribute { base, name, .. } if name == "__class__" => Some(base),
+            _ => match self.args_of_builtin("type", class)? {
+                [object] => Some(object.value),
+                _ => None,
+            },
+        }
+    }
+
+    /// `if "LSTM" in str(type(x))` of a tensor: it is something else there.
+    fn refine_kind(&mut self, target: ExprId, text: ExprId, holds: bool) {
+        let ExprKind::Str(text) = &self.here().expr(text).kind else { return };
+        let is_of_tensors = TENSORS.iter().any(|kind| kind.contains(&**text));
+        if holds && !is_of_tensors && self.eval(target).as_tensor().is_some() {
             self.assign(target, Value::Unknown);
         }
     }
