@@ -274,6 +274,9 @@ impl<'p> Interp<'p> {
         };
         let object = self.alloc(call.place, ClassRef::Api(api.name), state);
         self.made(call.place, object);
+        if !class.parameters.is_empty() {
+            self.made_layer(object);
+        }
         self.on_instance(&Instance { object, place: call.place });
         if role == Some(Role::Optimizer) {
             let remembers = self.remembers(class, &invocation);

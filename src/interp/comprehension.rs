@@ -143,11 +143,14 @@ impl<'p> Interp<'p> {
             return self.looped_clause(clauses, at, whole, gathered, (over, any.clone()));
         }
         let path = self.sites.path;
+        let several = u32::from(!gathered.exact);
+        self.symbols.several += several;
         for (index, value) in values.into_iter().enumerate() {
             self.sites.path = path;
             self.enter_path(Hop::Nth(place, index as u32));
             self.clause_of(clauses, at, whole, gathered, value);
         }
+        self.symbols.several -= several;
         self.sites.path = path;
     }
 

@@ -419,6 +419,7 @@ impl<'p> Interp<'p> {
             {
                 receiver = Value::Params(Rc::new(params));
             }
+            self.name_sizes(&receiver, Some(name), args);
             let call = self.arguments(place, args);
             let value = self.call_method(&receiver, name, &call, base);
             super::walked::shows_graph(self, id, &receiver, name);
@@ -430,6 +431,7 @@ impl<'p> Interp<'p> {
         {
             function = criterion;
         }
+        self.name_sizes(&function, None, args);
         let call = self.arguments(place, args);
         if let Value::Builtin(name) = &function {
             return self.call_builtin(*name, &call, args);

@@ -21,6 +21,10 @@ pub(super) struct Symbols {
     inputs: u32,
     /// There are symbolic values, of which models are made.
     pub(super) symbolic: bool,
+    /// Sizes that callers choose, and layers that are told them.
+    pub(super) calls: super::sizes::Calls,
+    /// What is evaluated stands for several values, so many times over.
+    pub(super) several: u32,
 }
 
 impl Interp<'_> {

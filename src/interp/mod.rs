@@ -83,6 +83,7 @@ mod scaling;
 mod scope;
 mod selections;
 mod singularities;
+mod sizes;
 mod stacked;
 mod stmt;
 mod streams;

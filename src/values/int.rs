@@ -94,6 +94,15 @@ impl Int {
         }
     }
 
+    /// The symbols that it is made of.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol> {
+        let terms = match self {
+            Int::Sum(poly) => &poly.terms[..],
+            _ => &[],
+        };
+        terms.iter().flat_map(|(monomial, _)| monomial.iter().copied())
+    }
+
     fn terms(&self) -> Option<Terms> {
         match self {
             Int::Known(0) | Int::Given(0) => Some(SmallVec::new()),

@@ -130,7 +130,7 @@ fn call(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     if layer.is_some_and(replaced) {
         return;
     }
-    let Some(found) = call.api.needs.iter().find_map(|need| broken(cx, need, call)) else { return };
+    let Some(found) = call.api.needs.iter().find_map(|need| broken(cx, need, call, layer)) else { return };
     let sure = layer.map_or(Confidence::High, |layer| cx.heap.get(layer).confidence);
     let what = match layer {
         Some(layer) => Subject::Layer { written: written(cx, layer), made: cx.heap.get(layer).site },
@@ -239,6 +239,8 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
     let Broken { fault, input, other, argument } = found;
     let confidence = match fault {
         Fault::Rows { .. } => Confidence::Medium,
+        // They may be equal by chance.
+        Fault::Size { ref gets, ref wants, .. } if !gets.surely_differs(wants) => Confidence::Medium,
         _ => Confidence::High,
     };
     let undecided = cx.undecided_arms() > 0;

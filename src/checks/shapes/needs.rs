@@ -6,7 +6,7 @@ use crate::apis::{Apply, Need};
 use crate::interp::transfer::build::{Sequence, ints_of, known_ints, named, sequence};
 use crate::interp::transfer::{dims, exceeding_window};
 use crate::interp::{Interp, Invocation};
-use crate::values::{Int, Shape, Tensor, Value};
+use crate::values::{Int, ObjId, Shape, Tensor, Value};
 use std::rc::Rc;
 
 /// What was found wrong, and the operands that it is about: what arrived, and what it met.
@@ -23,11 +23,18 @@ struct Applied<'a, 'p> {
     cx: &'a Interp<'p>,
     need: &'a Apply<Need>,
     call: &'a Invocation<'a>,
+    /// The layer that is called.
+    layer: Option<ObjId>,
 }
 
 /// The need of a call that is surely not met.
-pub(super) fn broken(cx: &Interp<'_>, need: &Apply<Need>, call: &Invocation<'_>) -> Option<Broken> {
-    Applied { cx, need, call }.broken()
+pub(super) fn broken(
+    cx: &Interp<'_>,
+    need: &Apply<Need>,
+    call: &Invocation<'_>,
+    layer: Option<ObjId>,
+) -> Option<Broken> {
+    Applied { cx, need, call, layer }.broken()
 }
 
 impl Applied<'_, '_> {
@@ -99,9 +106,11 @@ impl Applied<'_, '_> {
 
     fn sized(&self, gets: Int, unit: &'static str) -> Option<Broken> {
         let wants = self.int(1)?;
-        gets.surely_differs(&wants).then_some(())?;
+        let input = self.tensor(0)?;
+        let by_chance = |layer| self.cx.equal_by_chance(layer, &input, &gets, &wants);
+        (gets.surely_differs(&wants) || self.layer.is_some_and(by_chance)).then_some(())?;
         let fault = Fault::Size { gets, wants, unit };
-        Some(Broken { fault, input: self.tensor(0)?, other: None, argument: self.name(1) })
+        Some(Broken { fault, input, other: None, argument: self.name(1) })
     }
 
     fn channels(&self) -> Option<Broken> {

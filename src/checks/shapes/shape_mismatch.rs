@@ -47,7 +47,7 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.note(note);
         }
         let fix = words.fix();
-        out.push(finding.fix(fix).note("this raises an error").help(words.help()), at);
+        out.push(finding.fix(fix).note(words.outcome()).help(words.help()), at);
     }
 }
 
@@ -176,6 +176,16 @@ impl Words<'_, '_> {
                     self.sizes(target)
                 )
             }
+        }
+    }
+
+    /// What comes of it: of sizes that a caller chooses, one may be right.
+    fn outcome(&self) -> String {
+        match &self.misfit.fault {
+            Fault::Size { gets, wants, .. } if !gets.surely_differs(wants) => {
+                format!("this raises an error unless {} equals {}", self.size(gets), self.size(wants))
+            }
+            _ => "this raises an error".to_owned(),
         }
     }
 

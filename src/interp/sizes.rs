@@ -1,0 +1,182 @@
+//! Sizes that nobody knows, under the names that the text gives them. What a layer is told as a size is a number, and the
+//! variable holds the same one from there on: layers that are told `2 * width` and `width` differ, whatever it is.
+
+use super::Interp;
+use crate::apis::{Api, Dim, Need, Operand};
+use crate::names::Subject;
+use crate::syntax::*;
+use crate::values::{Int, ObjId, Symbol, Tensor, Value};
+use rustc_hash::FxHashMap;
+use ustr::Ustr;
+
+/// What calls of functions have: sizes that their callers choose, parameters without a default that nothing binds again;
+/// and the layers that they make.
+#[derive(Default)]
+pub(super) struct Calls {
+    sizes: FxHashMap<Symbol, u32>,
+    layers: FxHashMap<ObjId, u32>,
+}
+
+/// So deep in arithmetic a variable is looked for.
+const DEEPEST: usize = 4;
+
+impl<'p> Interp<'p> {
+    /// Gives names to the unknown sizes among the arguments of a layer, before they are evaluated.
+    pub(super) fn name_sizes(&mut self, callee: &Value, method: Option<Ustr>, args: &'p [Arg]) {
+        // A layer that is made again and again stands for several, each of its own size.
+        if !self.active.is_empty()
+            || self.symbols.several > 0
+            || !args.iter().any(|arg| self.is_open(arg.value, DEEPEST))
+        {
+            return;
+        }
+        let class = match (callee, method) {
+            (Value::Api(package), Some(name)) => Ustr::from(&format!("{package}.{name}")),
+            (Value::Api(class), None) => *class,
+            _ => return,
+        };
+        let Some(api) = self.apis.class(class) else { return };
+        for (at, arg) in args.iter().enumerate() {
+            let name = match arg.kind {
+                ArgKind::Positional => api.params.get(at).map(|param| param.name),
+                ArgKind::Keyword(name) => Some(name),
+                ArgKind::Star | ArgKind::DoubleStar => return,
+            };
+            if name.is_some_and(|name| is_size(api, name)) {
+                self.name_all(arg.value, DEEPEST);
+            }
+        }
+    }
+
+    /// Whether an expression is, or is computed of, a variable of which nothing is known.
+    fn is_open(&self, expr: ExprId, depth: usize) -> bool {
+        let Some(frame) = self.frames.last().filter(|_| depth > 0) else { return false };
+        match frame.tree.expr(expr).kind {
+            ExprKind::Name(name) => self.heap.attr(frame.env, name).is_some_and(Value::is_unknown),
+            ExprKind::Attribute { base, name, .. } => {
+                let own = self.own_object(base);
+                own.is_some_and(|own| self.heap.attr(own, name).is_some_and(Value::is_unknown))
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.is_open(left, depth - 1) || self.is_open(right, depth - 1)
+            }
+            _ => false,
+        }
+    }
+
+    /// The object of the method that runs, where an expression is its `self`.
+    fn own_object(&self, expr: ExprId) -> Option<ObjId> {
+        let frame = self.frames.last()?;
+        let (ExprKind::Name(name), Some(function)) = (&frame.tree.expr(expr).kind, frame.function) else {
+            return None;
+        };
+        let first = frame.tree.function(function).params.first()?;
+        if first.name == *name { frame.receiver.as_ref()?.as_obj() } else { None }
+    }
+
+    fn name_all(&mut self, expr: ExprId, depth: usize) {
+        let Some(tree) = self.frames.last().map(|frame| frame.tree).filter(|_| depth > 0) else { return };
+        match tree.expr(expr).kind {
+            ExprKind::Name(name) => self.name_variable(name),
+            ExprKind::Attribute { base, name, .. } => {
+                if let Some(own) = self.own_object(base).filter(|_| self.is_open(expr, 1)) {
+                    // Made of a parameter as it is, it is that one.
+                    if let Some(param) = self.kept_param(base, name) {
+                        self.name_variable(param);
+                    }
+                    if self.is_open(expr, 1) {
+                        let size = self.symbol(&name);
+                        self.heap.get_mut(own).set_attr(name, Value::of_int(Int::symbol(size)));
+                    }
+                }
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.name_all(left, depth - 1);
+                self.name_all(right, depth - 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// The variable that an attribute of `self` was set to, where nothing else sets it.
+    fn kept_param(&self, own: ExprId, name: Ustr) -> Option<Ustr> {
+        let frame = self.frames.last()?;
+        let class = frame.tree.function(frame.function?).class?;
+        let ExprKind::Name(_) = frame.tree.expr(own).kind else { return None };
+        let bound = self.module(frame.file).relations().sole_binding(Subject::Own(class, name))?;
+        match frame.tree.expr(bound).kind {
+            ExprKind::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The variable, and the attributes that were set to it.
+    fn name_variable(&mut self, name: Ustr) {
+        let Some(frame) = self.frames.last() else { return };
+        let (env, file, function, serial) = (frame.env, frame.file, frame.function, frame.serial);
+        if !self.heap.attr(env, name).is_some_and(Value::is_unknown) {
+            return;
+        }
+        let own = frame.receiver.as_ref().and_then(Value::as_obj);
+        let symbol = self.symbol(&name);
+        let size = Value::of_int(Int::symbol(symbol));
+        self.heap.get_mut(env).set_attr(name, size.clone());
+        let Some(function) = function else { return };
+        let module = self.module(file);
+        let relations = module.relations();
+        let params = &module.tree.function(function).params;
+        let is_chosen = params.iter().any(|param| param.name == name && param.default.is_none());
+        if is_chosen && relations.binders(Subject::Local(Some(function), name)).next().is_none() {
+            self.symbols.calls.sizes.insert(symbol, serial);
+        }
+        let Some(own) = own else { return };
+        let kept: Vec<Ustr> = relations
+            .keepers(&module.tree, function, name, |_| false)
+            .map(|(subject, _)| subject.name())
+            .collect();
+        for attribute in kept {
+            if self.heap.attr(own, attribute).is_some_and(Value::is_unknown) {
+                self.heap.get_mut(own).set_attr(attribute, size.clone());
+            }
+        }
+    }
+
+    /// A layer is made.
+    pub(super) fn made_layer(&mut self, layer: ObjId) {
+        if let Some(frame) = self.frames.last() {
+            self.symbols.calls.layers.insert(layer, frame.serial);
+        }
+    }
+
+    /// Whether what a layer gets and what it was made for are equal by chance only: one constructor made it and the layer
+    /// that gave its input, and told them numbers of which its caller chooses one.
+    pub(crate) fn equal_by_chance(&self, layer: ObjId, input: &Tensor, gets: &Int, wants: &Int) -> bool {
+        if gets == wants || [gets, wants].iter().any(|size| size.is_given() || size.is_unknown()) {
+            return false;
+        }
+        let calls = &self.symbols.calls;
+        let Some(here) = calls.layers.get(&layer) else { return false };
+        let mut symbols = gets.symbols().chain(wants.symbols()).peekable();
+        let is_chosen =
+            symbols.peek().is_some() && symbols.all(|symbol| calls.sizes.get(&symbol) == Some(here));
+        let gives = |part: ObjId| {
+            let attrs = &self.heap.get(part).attrs;
+            calls.layers.get(&part) == Some(here)
+                && attrs.iter().any(|(_, value)| value.as_int() == Some(gets))
+        };
+        // Where nobody knows whether gradients are recorded, the last size says that a layer made it.
+        let is_made = || input.last.as_ref() == Some(gets) && calls.layers.keys().copied().any(gives);
+        is_chosen && (input.graph.leaves().iter().any(gives) || is_made())
+    }
+}
+
+/// Whether an argument of a layer's constructor is a size: of its input, or of what it learns.
+fn is_size(api: &Api, name: Ustr) -> bool {
+    let needed = |need: &crate::apis::Apply<Need>| {
+        let sized = matches!(need.verb, Need::Last | Need::Features | Need::Channels);
+        sized && matches!(need.args.get(1), Some(Operand::Param(param)) if *param == name)
+    };
+    let own = api.class.as_ref().map_or(&[][..], |class| &class.parameters);
+    own.iter().any(|own| matches!(own.dims.first(), Some(Dim::Of(first)) if *first == name))
+        || api.needs.iter().any(needed)
+}
