@@ -178,7 +178,11 @@ impl<'p> Interp<'p> {
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
         self.burn_over(self.heap.get(object).state.held());
         if let (State::Dict(entries), Some(key)) = (&self.heap.get(object).state, key_of(index)) {
-            return entries.get(&key).or(entries.other.as_ref()).cloned().unwrap_or_default();
+            let found = entries.get(&key).or(entries.other.as_ref()).cloned();
+            // Who chooses what is not there by default, chooses one of those that are.
+            if found.is_some() || !matches!(index, Value::Given(_)) {
+                return found.unwrap_or_default();
+            }
         }
         match self.heap.get(object).state.clone() {
             State::List(items) => match (&items.exact, index.bare()) {
