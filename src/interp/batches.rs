@@ -228,6 +228,13 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What goes through a loader begins with it again.
+    pub(super) fn goes_round(&mut self, loader: ObjId) {
+        if let State::Loader(state) = &mut self.heap.get_mut(loader).state {
+            std::rc::Rc::make_mut(state).rounds = true;
+        }
+    }
+
     /// The loader behind an iterator: a name, or `iter(loader)`.
     fn loader_named(&self, iterator: ExprId) -> Option<ObjId> {
         match &self.here().expr(iterator).kind {

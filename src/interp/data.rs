@@ -64,6 +64,7 @@ impl<'p> Interp<'p> {
             batch,
             sample_order,
             managed: false,
+            rounds: false,
         };
         self.heap.get_mut(object).state = State::Loader(Rc::new(state));
         self.keep_arguments(object, api, call);

@@ -134,11 +134,17 @@ impl<'p> Interp<'p> {
             _ => None,
         });
         let running = self.active.len();
-        if let Some(frame) = self.frames.last_mut() {
-            frame.yielded = Some(joined);
-            if running > frame.around_loops {
-                frame.hands_on = loader;
-            }
+        let Some(frame) = self.frames.last_mut() else { return };
+        frame.yielded = Some(joined);
+        if running > frame.around_loops {
+            frame.hands_on = loader;
+        }
+        // `while True: for batch in loader: yield batch`
+        let around = self.active[..running.saturating_sub(1)].get(frame.around_loops..).unwrap_or_default();
+        let counts =
+            |active: &super::loops::ActiveLoop| matches!(self.out.loop_info(active.id).over, Over::Counter);
+        if let Some(loader) = loader.filter(|_| around.iter().any(counts)) {
+            self.goes_round(loader);
         }
     }
 

@@ -158,7 +158,16 @@ impl<'p> Interp<'p> {
             self.spend(&first, call.place);
         } else if PART_OF_THE_WAY.contains(&name) {
             self.lose_track(&first);
+        } else if name == "iter"
+            && let Some(loader) = self.loader_of(&first).filter(|loader| self.is_from_before(*loader))
+        {
+            self.goes_round(loader);
         }
+    }
+
+    /// Whether an object was made before the loop that runs.
+    fn is_from_before(&self, object: ObjId) -> bool {
+        self.active.last().is_some_and(|active| self.heap.get(object).epoch < active.since)
     }
 
     /// What a function of the language gives, as far as it can be gone through once only.

@@ -274,6 +274,7 @@ impl Heap {
                     batch: self.join(&a.batch, &b.batch),
                     sample_order: a.sample_order.join(b.sample_order),
                     managed: a.managed || b.managed,
+                    rounds: a.rounds || b.rounds,
                 }))
             }
             _ => State::Plain,

@@ -331,6 +331,8 @@ pub struct LoaderState {
     pub batch: Value,
     pub sample_order: SampleOrder,
     pub managed: bool,
+    /// An iterator begins with it again whenever it has come to its end.
+    pub rounds: bool,
 }
 
 impl Object {

@@ -6,7 +6,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::trace::{At, Effect, LoopId, Node, Sight, visits};
-use crate::values::{Int, ObjId};
+use crate::values::{Int, ObjId, State};
 use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -77,11 +77,16 @@ fn unshuffled(script: &Script, id: LoopId, loader: ObjId) -> Option<Unshuffled> 
         _ if !steps_somewhere(script, id) => Confidence::Low,
         (true, _) if !stated => Confidence::High,
         // In a single pass each sample comes once, whatever the order.
-        (false, None) => Confidence::Low,
+        (false, None) if !goes_round(script, loader) => Confidence::Low,
         _ => Confidence::Medium,
     };
     let at = At { confidence: at.confidence.min(sure), ..at };
     Some(Unshuffled { at, by_class, is_stream })
+}
+
+/// Whether what goes through a loader begins with it again.
+fn goes_round(script: &Script, loader: ObjId) -> bool {
+    matches!(&script.rehearsal.heap.get(loader).state, State::Loader(state) if state.rounds)
 }
 
 /// A framework's own training on a stream.
