@@ -4,6 +4,7 @@
 use super::Interp;
 use crate::apis::{Api, Dim, Need, Operand};
 use crate::names::Subject;
+use crate::report::FileId;
 use crate::syntax::*;
 use crate::values::{Int, ObjId, Symbol, Tensor, Value};
 use rustc_hash::FxHashMap;
@@ -14,6 +15,8 @@ use ustr::Ustr;
 #[derive(Default)]
 pub(super) struct Calls {
     sizes: FxHashMap<Symbol, u32>,
+    /// The same by their names: each way through a function gives them their names once more.
+    named: FxHashMap<(u32, Ustr), Symbol>,
     layers: FxHashMap<ObjId, u32>,
 }
 
@@ -118,18 +121,18 @@ impl<'p> Interp<'p> {
             return;
         }
         let own = frame.receiver.as_ref().and_then(Value::as_obj);
-        let symbol = self.symbol(&name);
+        let is_chosen = function.is_some_and(|function| self.is_chosen(file, function, name));
+        let known = self.symbols.calls.named.get(&(serial, name)).copied().filter(|_| is_chosen);
+        let symbol = known.unwrap_or_else(|| self.symbol(&name));
         let size = Value::of_int(Int::symbol(symbol));
         self.heap.get_mut(env).set_attr(name, size.clone());
-        let Some(function) = function else { return };
+        if is_chosen {
+            self.symbols.calls.sizes.insert(symbol, serial);
+            self.symbols.calls.named.insert((serial, name), symbol);
+        }
+        let (Some(function), Some(own)) = (function, own) else { return };
         let module = self.module(file);
         let relations = module.relations();
-        let params = &module.tree.function(function).params;
-        let is_chosen = params.iter().any(|param| param.name == name && param.default.is_none());
-        if is_chosen && relations.binders(Subject::Local(Some(function), name)).next().is_none() {
-            self.symbols.calls.sizes.insert(symbol, serial);
-        }
-        let Some(own) = own else { return };
         let kept: Vec<Ustr> = relations
             .keepers(&module.tree, function, name, |_| false)
             .map(|(subject, _)| subject.name())
@@ -139,6 +142,14 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(own).set_attr(attribute, size.clone());
             }
         }
+    }
+
+    /// Whether the callers of a function choose a size: a parameter without a default that nothing binds again.
+    fn is_chosen(&self, file: FileId, function: FnId, name: Ustr) -> bool {
+        let module = self.module(file);
+        let params = &module.tree.function(function).params;
+        params.iter().any(|param| param.name == name && param.default.is_none())
+            && module.relations().binders(Subject::Local(Some(function), name)).next().is_none()
     }
 
     /// A layer is made.
