@@ -108,7 +108,7 @@ pub(super) fn heads(interp: &mut Interp<'_>, model: &Value, data: &Value, place:
     let Some(losses) = losses.cloned() else { return Vec::new() };
     let output = interp.output_of_model(object, data, place);
     let taught = taught_outputs(interp, object, &losses, &output).into_iter();
-    taught.filter_map(|(loss, output, branch)| head_of(interp, &loss, output, branch)).collect()
+    taught.filter_map(|(loss, output, branch)| head_of(interp, object, &loss, output, branch)).collect()
 }
 
 /// Each loss with the output that it is for.
@@ -165,7 +165,13 @@ fn came_through(interp: &Interp<'_>, output: &Value, layer: &str) -> bool {
     layers.is_some_and(|layers| layers.iter().any(is_called))
 }
 
-fn head_of(interp: &mut Interp<'_>, loss: &Value, output: Value, branch: Option<Branch>) -> Option<Head> {
+fn head_of(
+    interp: &mut Interp<'_>,
+    model: ObjId,
+    loss: &Value,
+    output: Value,
+    branch: Option<Branch>,
+) -> Option<Head> {
     let loss = loss.as_obj()?;
     let ClassRef::Api(name) = interp.heap.get(loss).class else { return None };
     let apis = interp.apis;
@@ -181,7 +187,7 @@ fn head_of(interp: &mut Interp<'_>, loss: &Value, output: Value, branch: Option<
     }
     let expects = interp.expectation(&spec.expects, &invocation);
     let place = interp.heap.get(loss).site;
-    Some(Head { loss: CompiledLoss { loss: name, spec, expects, place, output }, branch })
+    Some(Head { loss: CompiledLoss { model, loss: name, spec, expects, place, output }, branch })
 }
 
 /// What an output is compared with, of what all are.

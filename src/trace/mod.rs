@@ -347,6 +347,7 @@ pub struct Loss {
 /// The loss that a model was compiled with, and what its last layer does.
 #[derive(Clone, Debug)]
 pub struct CompiledLoss {
+    pub model: ObjId,
     pub loss: Ustr,
     pub spec: LossSpec,
     pub expects: Expects,

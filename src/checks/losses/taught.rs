@@ -4,8 +4,8 @@ use super::heads::Heads;
 use crate::apis::{Expects, LossSpec, Mark};
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, CompiledLoss, Loss, Sight};
-use crate::values::{Graph, Int, Tensor, Value};
+use crate::trace::{At, CompiledLoss, Effect, Loss, Sight, Visit, visits};
+use crate::values::{Graph, Int, ObjSet, Tensor, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
 
@@ -54,8 +54,11 @@ pub(super) enum Misfit {
 /// Losses of values that a model makes, with a graph behind them.
 pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
     let several = several_losses(script);
-    let single = |(at, sight): (&'a At, &'a Sight)| match sight {
+    let fitted = fitted_models(script);
+    let single = move |(at, sight): (&'a At, &'a Sight)| match sight {
         Sight::Fit { losses, .. } => losses.iter().map(|(loss, _)| (at, Taught::Compiled(loss))).collect(),
+        // What is compiled for form is trained as a part of another model.
+        Sight::Compiled(loss) if !fitted.is_empty() && !fitted.contains(loss.model) => Vec::new(),
         Sight::Compiled(loss) => vec![(at, Taught::Compiled(loss))],
         Sight::Loss(loss) => vec![(at, Taught::Called(loss))],
         _ => Vec::new(),
@@ -80,6 +83,17 @@ pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = Tau
         let teaches = compiled || !matches!(input.graph, Graph::None);
         teaches.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled })
     })
+}
+
+/// The models that a script has a framework train.
+fn fitted_models(script: &Script) -> ObjSet {
+    let fits = |effect: &Effect| matches!(effect, Effect::Fitted { .. });
+    let visits = script.rehearsal.entries.iter().flat_map(|entry| visits(&entry.nodes, fits));
+    let model = |visit: Visit<'_>| match visit.event.effect {
+        Effect::Fitted { model, .. } => Some(model),
+        _ => None,
+    };
+    visits.filter_map(model).collect()
 }
 
 /// A loss as the script calls it, or as it was given to who trains.
