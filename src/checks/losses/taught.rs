@@ -5,7 +5,7 @@ use crate::apis::{Expects, LossSpec, Mark};
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, CompiledLoss, Effect, Loss, Sight, Visit, visits};
-use crate::values::{Graph, Int, ObjSet, Tensor, Value};
+use crate::values::{Graph, Heap, Int, ObjSet, Tensor, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
 
@@ -55,10 +55,11 @@ pub(super) enum Misfit {
 pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
     let several = several_losses(script);
     let fitted = fitted_models(script);
+    let parts = parts_of(&script.rehearsal.heap, &fitted);
     let single = move |(at, sight): (&'a At, &'a Sight)| match sight {
         Sight::Fit { losses, .. } => losses.iter().map(|(loss, _)| (at, Taught::Compiled(loss))).collect(),
         // What is compiled for form is trained as a part of another model.
-        Sight::Compiled(loss) if !fitted.is_empty() && !fitted.contains(loss.model) => Vec::new(),
+        Sight::Compiled(loss) if parts.contains(loss.model) && !fitted.contains(loss.model) => Vec::new(),
         Sight::Compiled(loss) => vec![(at, Taught::Compiled(loss))],
         Sight::Loss(loss) => vec![(at, Taught::Called(loss))],
         _ => Vec::new(),
@@ -94,6 +95,11 @@ fn fitted_models(script: &Script) -> ObjSet {
         _ => None,
     };
     visits.filter_map(model).collect()
+}
+
+/// What models are made of.
+fn parts_of(heap: &Heap, models: &ObjSet) -> ObjSet {
+    models.iter().fold(ObjSet::default(), |all, model| all.union(&heap.descendants(model)))
 }
 
 /// A loss as the script calls it, or as it was given to who trains.
