@@ -6,7 +6,7 @@ use super::stretches::{is_dropped, is_only_measured};
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
-use crate::syntax::{ArgKind, ExprKind, StmtId, StmtKind};
+use crate::syntax::{ArgKind, ExprKind, StmtKind};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, visits, walk};
 use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 use std::cell::LazyCell;
@@ -176,16 +176,15 @@ fn was_put_there(script: &Script, at: &At, forward: &Forward) -> bool {
 /// Whether something is said in the function that evaluates, whatever the case.
 fn is_said_here(script: &Script, at: &At, said: Place) -> bool {
     let draft = script.draft(at.place.file);
-    let function = draft.function_around(at.place.span);
-    let is_open = |stmt: &StmtId| !matches!(draft.statement(*stmt).kind, StmtKind::If { .. });
-    said.file == at.place.file
-        && function.is_some()
-        && draft.function_around(said.span) == function
-        && function.is_some_and(|function| {
-            let span = draft.function_span(function);
-            let around = draft.statements_around(said.span);
-            around.iter().filter(|stmt| span.contains(draft.statement(**stmt).span)).all(is_open)
-        })
+    let Some(function) = draft.function_around(at.place.span) else { return false };
+    if said.file != at.place.file || draft.function_around(said.span) != Some(function) {
+        return false;
+    }
+    let within = draft.function_span(function);
+    let around = draft.statements_around(said.span);
+    let mut inner =
+        around.iter().map(|stmt| draft.statement(*stmt)).filter(|stmt| within.contains(stmt.span));
+    inner.all(|stmt| !matches!(stmt.kind, StmtKind::If { .. }))
 }
 
 /// Whether a forward goes once through data and is scored: then its training mode has no use, and the call of `train`
