@@ -2,11 +2,12 @@
 
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Checker, Difference, Interp};
+use crate::interp::{Checker, Difference, Interp, TensorCompare};
 use crate::report::{Confidence, Fix, Place, Severity, Span};
 use crate::syntax::{BinaryOp, ExprKind};
 use crate::trace::At;
 use crate::values::{DType, Value};
+use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
     id: "subtracted-mask",
@@ -19,7 +20,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker { on_difference: Some(subtracted), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_tensor_compare: Some(compared), on_difference: Some(subtracted), ..Checker::SILENT };
+
+/// Where something is compared that is an array, or may be one.
+#[derive(Clone, Default)]
+struct MayBeArrays(FxHashSet<Place>);
 
 /// Comparisons give bool tensors since this release; before, they gave uint8.
 const MASKS_ARE_BOOL: (u64, u64) = (1, 2);
@@ -28,6 +34,14 @@ const MASKS_ARE_BOOL: (u64, u64) = (1, 2);
 struct Subtracted {
     /// Where the mask comes from.
     made: Option<Place>,
+}
+
+fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
+    let may_be_array =
+        |value: &Value| value.is_unknown() || value.as_tensor().is_some_and(|tensor| tensor.is_array);
+    if may_be_array(compare.left) || may_be_array(compare.right) {
+        cx.remember(|known: &mut MayBeArrays| known.0.insert(compare.place));
+    }
 }
 
 fn subtracted(cx: &mut Interp<'_>, difference: &Difference<'_>) {
@@ -43,6 +57,11 @@ fn subtracted(cx: &mut Interp<'_>, difference: &Difference<'_>) {
         |value: &Value| value.as_tensor().is_some() || value.as_num().is_some() || value.as_int().is_some();
     let Some(mask) = mask(left).or_else(|| mask(right)) else { return };
     if is_array(left) || is_array(right) || !known(left) || !known(right) || cx.is_provided_for() {
+        return;
+    }
+    let may_be_array =
+        mask.made.is_some_and(|made| cx.remember(|known: &mut MayBeArrays| known.0.contains(&made)));
+    if may_be_array {
         return;
     }
     cx.observe(difference.place, Subtracted { made: mask.made }, mask.confidence);
