@@ -1,5 +1,6 @@
 //! Methods that a framework calls without arguments, and that ask for some.
 
+use super::mismatched_arguments::RAISES;
 use crate::checks::Rule;
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script};
@@ -31,7 +32,7 @@ pub(super) fn unfit_hooks(script: &Script, rule: &Rule, out: &mut Findings) {
         let message = format!("`{framework}` calls `{hook}` without arguments, and it asks for `{name}`");
         let finding = script
             .finding(rule.id, rule.severity, &at, message)
-            .note("this raises TypeError when it is reached, even after hours of training")
+            .note(RAISES)
             .help("keep what the hook needs in `self` while the steps run");
         out.push(finding, &at);
     }

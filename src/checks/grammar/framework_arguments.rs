@@ -1,6 +1,6 @@
 //! Arguments that methods of a framework's schedules need: `ReduceLROnPlateau.step()` without its metric.
 
-use super::mismatched_arguments::{RULE, listed};
+use super::mismatched_arguments::{RAISES, RULE, listed};
 use crate::apis::{ParamKind, Role};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
@@ -40,7 +40,7 @@ pub(super) fn lacking_arguments(script: &Script, out: &mut Findings) {
         let names = listed(&lacking.names);
         let finding = script
             .finding(RULE.id, RULE.severity, at, format!("`{}` is called without {names}", lacking.method))
-            .note("this raises TypeError when it is reached, even after hours of training")
+            .note(RAISES)
             .help(format!("pass {names}, such as the loss of the validation"));
         out.push(finding, at);
     }

@@ -28,6 +28,9 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) static CHECKER: Checker = Checker { on_unfit_call: Some(on_unfit_call), ..Checker::SILENT };
 
+/// What becomes of a call that does not fit.
+pub(super) const RAISES: &str = "this raises TypeError when it is reached, even after hours of training";
+
 /// Further apart than this is another word.
 const NEAR: usize = 2;
 
@@ -231,7 +234,7 @@ fn report(script: &Script, at: &At, seen: &Mismatch, out: &mut Findings) {
     let finding = script
         .finding(RULE.id, RULE.severity, at, message)
         .because(seen.defined, "it is defined here")
-        .note("this raises TypeError when it is reached, even after hours of training")
+        .note(RAISES)
         .help(help)
         .fix(fix);
     out.push(finding, at);

@@ -5,8 +5,9 @@ use crate::apis::{Expects, LossSpec, Mark};
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, CompiledLoss, Effect, Loss, Sight, Visit, visits};
-use crate::values::{Graph, Heap, Int, ObjSet, Tensor, Value};
+use crate::values::{Graph, Int, ObjSet, Tensor, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 use ustr::Ustr;
 
 /// A loss that teaches a model something.
@@ -54,12 +55,11 @@ pub(super) enum Misfit {
 /// Losses of values that a model makes, with a graph behind them.
 pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
     let several = several_losses(script);
-    let fitted = fitted_models(script);
-    let parts = parts_of(&script.rehearsal.heap, &fitted);
+    let only_parts = LazyCell::new(|| only_parts(script));
     let single = move |(at, sight): (&'a At, &'a Sight)| match sight {
         Sight::Fit { losses, .. } => losses.iter().map(|(loss, _)| (at, Taught::Compiled(loss))).collect(),
         // What is compiled for form is trained as a part of another model.
-        Sight::Compiled(loss) if parts.contains(loss.model) && !fitted.contains(loss.model) => Vec::new(),
+        Sight::Compiled(loss) if only_parts.contains(loss.model) => Vec::new(),
         Sight::Compiled(loss) => vec![(at, Taught::Compiled(loss))],
         Sight::Loss(loss) => vec![(at, Taught::Called(loss))],
         _ => Vec::new(),
@@ -86,20 +86,18 @@ pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = Tau
     })
 }
 
-/// The models that a script has a framework train.
-fn fitted_models(script: &Script) -> ObjSet {
+/// What a framework trains as a part of other models, and never by itself.
+fn only_parts(script: &Script) -> ObjSet {
     let fits = |effect: &Effect| matches!(effect, Effect::Fitted { .. });
     let visits = script.rehearsal.entries.iter().flat_map(|entry| visits(&entry.nodes, fits));
     let model = |visit: Visit<'_>| match visit.event.effect {
         Effect::Fitted { model, .. } => Some(model),
         _ => None,
     };
-    visits.filter_map(model).collect()
-}
-
-/// What models are made of.
-fn parts_of(heap: &Heap, models: &ObjSet) -> ObjSet {
-    models.iter().fold(ObjSet::default(), |all, model| all.union(&heap.descendants(model)))
+    let fitted: ObjSet = visits.filter_map(model).collect();
+    let heap = &script.rehearsal.heap;
+    let parts = fitted.iter().fold(ObjSet::default(), |all, model| all.union(&heap.descendants(model)));
+    parts.iter().filter(|part| !fitted.contains(*part)).collect()
 }
 
 /// A loss as the script calls it, or as it was given to who trains.

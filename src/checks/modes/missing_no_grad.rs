@@ -105,16 +105,16 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
     let trained = trained_places(script);
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
-        // What another call of the same function goes back through itself is recorded for that one.
-        if trained.contains(&(at.place, forward.mode)) && goes_back_around(script, at) {
-            continue;
-        }
         let recorded = is_live(&script.rehearsal.heap, &forward.output) || is_lost(script, forward);
         let records = forward.grad == Some(true) && forward.learns && recorded;
         let graph = &forward.graph;
         let walked = script.rehearsal.backpropagated.contains(graph);
         let unused = !walked && !script.rehearsal.returned.contains(graph);
         if !records || !unused {
+            continue;
+        }
+        // What another call of the same function goes back through itself is recorded for that one.
+        if trained.contains(&(at.place, forward.mode)) && goes_back_around(script, at) {
             continue;
         }
         // A graph that is recorded once is worth a word where it was the evaluation of what the script trains.
