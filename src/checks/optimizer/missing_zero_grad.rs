@@ -2,6 +2,7 @@
 
 use super::forgotten_arm::forgets_in_an_arm;
 use super::gradients::{GradientCycle, GradientMoment, Gradients, backwards_in, confidence};
+use super::left_by_another::{LeftGradients, left_gradients};
 use super::repairs::leading_backward;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
@@ -39,6 +40,33 @@ struct UnclearedStep {
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    check_steps(script, out);
+    for left in left_gradients(script) {
+        check_left(script, &left, out);
+    }
+}
+
+/// What the loss of another optimizer left behind a clearing.
+fn check_left(script: &Script, left: &LeftGradients, out: &mut Findings) {
+    let LeftGradients { at, optimizer, other, .. } = left;
+    let message =
+        format!("gradients accumulate across losses: this step also applies gradients of `{other}`'s loss");
+    let clearing = clearing(script, at, &left.backwards).filter(|clearing| clearing.before_backward);
+    let finding = script
+        .finding(RULE.id, RULE.severity, at, message)
+        .because(left.clear, "zeroes the gradients too early")
+        .because(left.left, format!("adds to the gradients of `{optimizer}`, too"))
+        .because(left.backward, "adds to them in the next iteration")
+        .fix(clearing.map(Clearing::fix))
+        .replay(script.replay_of_order(at.place, Repair::Clear))
+        .note(format!(
+            "`{other}` does not apply these, and nothing zeroes them before the next backward pass"
+        ))
+        .help(format!("call `{optimizer}.zero_grad()` right before the backward pass of its own loss"));
+    out.push(finding, at);
+}
+
+fn check_steps(script: &Script, out: &mut Findings) {
     for step in uncleared_steps(script) {
         let (message, path) = match repeats_closure(script, &step.at) {
             true => {
@@ -77,11 +105,8 @@ fn check(script: &Script, out: &mut Findings) {
         };
         // Whether the step comes too often, or the clearing too rarely, is for the author to say.
         let is_paced = step.paced_clear.is_some();
-        let clearing = clearing(script, &step, "zero_grad").filter(|_| !is_paced);
-        let fix = clearing.map(|clearing| {
-            let place = if clearing.before_backward { "before the backward pass" } else { "after the step" };
-            Fix::safe(format!("insert `{}.zero_grad()` {place}", clearing.optimizer), clearing.edits)
-        });
+        let clearing = clearing(script, &step.at, &step.backwards).filter(|_| !is_paced);
+        let fix = clearing.map(Clearing::fix);
         out.push(
             finding
                 .fix(fix)
@@ -203,16 +228,23 @@ struct Clearing {
     edits: Vec<Edit>,
 }
 
-/// A call of `method` on the optimizer of a step: before the backward passes where these are beside the
-/// step, else right behind it, which is as good wherever the step is.
-fn clearing(script: &Script, uncleared: &UnclearedStep, method: &str) -> Option<Clearing> {
-    let place = uncleared.at.place;
+impl Clearing {
+    fn fix(self) -> Fix {
+        let place = if self.before_backward { "before the backward pass" } else { "after the step" };
+        Fix::safe(format!("insert `{}.zero_grad()` {place}", self.optimizer), self.edits)
+    }
+}
+
+/// A call on the optimizer of a step: before the backward passes where these are beside the step, else right behind it,
+/// which is as good wherever the step is.
+fn clearing(script: &Script, at: &At, backwards: &[Place]) -> Option<Clearing> {
+    let place = at.place;
     let draft = script.draft(place.file);
     let step = script.written_step(place)?;
-    let code = format!("{}.{method}()", step.optimizer);
+    let code = format!("{}.zero_grad()", step.optimizer);
     let first = match (step.scaler, step.call.args) {
-        (None, [_, ..]) => Some(backward_in_closure(uncleared, &step, draft)?),
-        _ => leading_backward(script, &uncleared.backwards, &step, draft),
+        (None, [_, ..]) => Some(backward_in_closure(place, backwards, &step, draft)?),
+        _ => leading_backward(script, backwards, &step, draft),
     };
     let edit = match first {
         Some(line) => draft.insert_before(line, &code),
@@ -224,13 +256,14 @@ fn clearing(script: &Script, uncleared: &UnclearedStep, method: &str) -> Option<
 
 /// The backward pass of the function that a step is given, and may call as often as it likes.
 fn backward_in_closure<'a>(
-    uncleared: &UnclearedStep,
+    at: Place,
+    backwards: &[Place],
     step: &WrittenStep<'a>,
     draft: Draft<'a>,
 ) -> Option<Line<'a>> {
     let closure = draft.positional(step.call, 0)?;
-    let [backward] = uncleared.backwards[..] else { return None };
-    let around = draft.function_around(backward.span).filter(|_| backward.file == uncleared.at.place.file)?;
+    let [backward] = backwards[..] else { return None };
+    let around = draft.function_around(backward.span).filter(|_| backward.file == at.file)?;
     let is_it = draft.written(closure.value) == draft.name_of_function(around);
     draft.line_at(backward.span).filter(|_| is_it)
 }

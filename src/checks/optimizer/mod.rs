@@ -5,6 +5,7 @@ mod exhausted_parameters;
 mod forgotten_arm;
 mod frozen_in_optimizer;
 mod gradients;
+mod left_by_another;
 mod misplaced_clipping;
 mod misplaced_zero_grad;
 mod missing_scheduler_step;
