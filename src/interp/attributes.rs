@@ -66,6 +66,11 @@ impl<'p> Interp<'p> {
     }
 
     pub fn get_attr(&mut self, value: &Value, name: Ustr, place: Place) -> Value {
+        if name == "__name__"
+            && let Some(said) = self.name_of_callable(value)
+        {
+            return said;
+        }
         match value {
             Value::Obj(object) => self.object_attr(*object, name, place),
             Value::Module(_) | Value::Folder(_) => self.member(value, name),

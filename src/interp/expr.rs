@@ -334,8 +334,7 @@ impl<'p> Interp<'p> {
                     // `type(x) is list`: a class of a framework is none of Python's own.
                     (Value::Api(_), Value::Builtin(_)) | (Value::Builtin(_), Value::Api(_)) => Some(false),
                     (Value::Builtin(a), Value::Builtin(b)) => Some(a == b),
-                    (Value::Function(a), Value::Function(b)) => python::same_function(a, b),
-                    _ => None,
+                    _ => self.same_callable(left, right),
                 };
                 if op == CompareOp::Is { same } else { same.map(|same| !same) }
             }
@@ -347,6 +346,10 @@ impl<'p> Interp<'p> {
             {
                 let equal = matches!((left, right), (Value::None, Value::None));
                 Some(equal == (op == CompareOp::Eq))
+            }
+            CompareOp::Eq | CompareOp::NotEq => {
+                let same = self.same_callable(left, right).map(|same| same == (op == CompareOp::Eq));
+                same.or_else(|| python::compare(op, left, right))
             }
             _ => python::compare(op, left, right),
         }

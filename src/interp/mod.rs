@@ -90,6 +90,7 @@ mod streams;
 mod supposed;
 mod taken;
 mod templates;
+mod told_apart;
 pub mod transfer;
 mod trees;
 mod unconstructed;

@@ -33,14 +33,23 @@ impl<'p> Interp<'p> {
                 {
                     self.refine_kind(object, *first, holds);
                 } else {
+                    if let [(op, right)] = &**rest {
+                        self.refine_compared(*op, *first, *right, holds);
+                    }
                     self.refine_numbers(*first, rest);
                 }
             }
             ExprKind::Call { callee, args } => match self.args_of_builtin("hasattr", test) {
                 Some([object, name]) => self.refine_having(object.value, name.value, holds),
                 _ => match self.args_of_builtin("isinstance", test) {
-                    Some([object, class]) if holds => self.refine_stand_in(object.value, class.value),
-                    _ => self.refine_checked(*callee, args),
+                    Some([object, class]) => {
+                        self.refine_class_or_function(object.value, class.value, holds);
+                        if holds {
+                            self.refine_stand_in(object.value, class.value);
+                        }
+                    }
+                    None => self.refine_checked(*callee, args),
+                    Some(_) => {}
                 },
             },
             ExprKind::Attribute { base, name, .. } if *name == "requires_grad" && !holds => {

@@ -177,6 +177,9 @@ impl<'p> Interp<'p> {
 
     fn object_item(&mut self, object: ObjId, index: &Value, place: Place) -> Value {
         self.burn_over(self.heap.get(object).state.held());
+        if let Some(made) = python::made_by_default(self, object, index) {
+            return made;
+        }
         if let (State::Dict(entries), Some(key)) = (&self.heap.get(object).state, key_of(index)) {
             let found = entries.get(&key).or(entries.other.as_ref()).cloned();
             // Who chooses what is not there by default, chooses one of those that are.
@@ -314,8 +317,12 @@ impl<'p> Interp<'p> {
         }
         self.burn_over(self.heap.get(object).state.held());
         if let (State::Dict(_), Some(key)) = (&self.heap.get(object).state, &key) {
+            let others = self.registers_from_elsewhere(object, &value);
             if let State::Dict(entries) = &mut self.heap.get_mut(object).state {
                 entries.set(key.clone(), value);
+                if others {
+                    entries.other = Some(Value::Unknown);
+                }
             }
             return;
         }

@@ -78,6 +78,12 @@ fn find(interp: &mut Interp, id: ObjId, key: &Value) -> Option<Value> {
     }
 }
 
+/// `dict[key]` of a `defaultdict`.
+pub fn made_by_default(interp: &mut Interp, id: ObjId, key: &Value) -> Option<Value> {
+    let is_dict = matches!(interp.heap.get(id).state, State::Dict(_));
+    (is_dict && default_of(interp, id).is_some()).then(|| lookup(interp, id, key))
+}
+
 /// What makes missing values of a `defaultdict`.
 fn default_of(interp: &Interp, id: ObjId) -> Option<Value> {
     interp.heap.attr(id, ustr("default_factory")).filter(|factory| !matches!(factory, Value::None)).cloned()
