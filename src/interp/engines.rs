@@ -17,12 +17,16 @@ impl<'p> Interp<'p> {
         if call.gives.is_some_and(|apply| apply.args.len() > 2) {
             self.place_parts(&inner, transfer::device_named(&call.operand(Slot::Device)));
         }
+        let scattered = call.operand(Slot::Devices);
+        if matches!(scattered, Value::Str(_)) {
+            self.take_to_gpu(&inner);
+        }
         let state = self.heap.get(object).module().cloned().unwrap_or_default();
         let class = self.heap.get(object).class;
         // A second operand says to which devices the wrapper moves its inputs.
         let scatters = match call.gives.map_or(0, |apply| apply.args.len()) {
             0 | 1 => state.scatters,
-            _ => !matches!(call.operand(Slot::Devices), Value::None),
+            _ => !matches!(scattered, Value::None),
         };
         let parts = [object].into_iter().collect();
         let wrapper =
@@ -34,6 +38,15 @@ impl<'p> Interp<'p> {
         (wrapper.attrs, wrapper.notes) = (original.attrs, original.notes);
         wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
         Value::Obj(outer)
+    }
+
+    /// `DataParallel` moves what is still on the CPU to the GPU, where there is one.
+    fn take_to_gpu(&mut self, value: &Value) {
+        self.for_each_part(value, |module| {
+            if module.device == Device::Cpu {
+                module.device = Device::Automatic;
+            }
+        });
     }
 
     /// Values in an engine's care: it places them, and decides when steps are real.
