@@ -59,7 +59,7 @@ impl Interp<'_> {
                 let operands = Operands { args: &apply.args, call };
                 match pole_of_range(apply.verb, &operands) {
                     Some(pole) => self.note_operation(pole, result),
-                    None => result,
+                    None => with_followed(apply.verb, &operands, result),
                 }
             }
             _ => result,
@@ -233,7 +233,8 @@ fn hazard_of(operation: Singularity, operand: &Rc<Tensor>, place: Place) -> Opti
     let range = operand.range.or(matrix.then_some(Interval::REAL))?;
     let range = operation.reached_from(range);
     let nearness = operation.nearness(&range)?;
-    if operation.is_finite_from(&range) && is_rectified(operand) {
+    if operation.is_finite_from(&range) && (is_rectified(operand) || !is_followed_to_pole(operation, operand))
+    {
         return None;
     }
     let kind = match operation.kind() {
@@ -273,6 +274,46 @@ fn hollowed(apply: &Apply<PoleKind>, call: &Invocation, result: Value) -> Value 
 fn is_rectified(operand: &Tensor) -> bool {
     let last = operand.recipe().map(|recipe| &recipe.step);
     matches!(last, Some(Step::Apply(Function::Relu, _)))
+}
+
+/// A choice, and zeros put into a triangle: backward hands nothing back where a constant was taken instead.
+fn with_followed(word: RangeFunction, operands: &Operands, result: Value) -> Value {
+    let Some(tensor) = result.as_tensor().filter(|tensor| tensor.relation.is_none()) else { return result };
+    let branches = match word {
+        RangeFunction::Chosen => 1..3,
+        RangeFunction::Filled => 0..1,
+        RangeFunction::Union => 0..operands.args.len(),
+        _ => return result,
+    };
+    let mask = operands.value(if word == RangeFunction::Filled { 1 } else { 0 });
+    let mask = mask.as_tensor().and_then(|mask| mask.relation.clone());
+    let mut followed: Option<Interval> = None;
+    for at in branches {
+        let value = operands.value(at);
+        let Some(branch) = value.as_tensor().filter(|branch| !matches!(branch.graph, Graph::None)) else {
+            continue;
+        };
+        let range = match word {
+            RangeFunction::Union => branch.range,
+            _ => Relation::narrowed(mask.as_deref(), branch, word == RangeFunction::Chosen && at == 1),
+        };
+        let Some(range) = range else { return result };
+        followed = Some(followed.map_or(range, |other| other.join(&range)));
+    }
+    match followed.filter(|followed| tensor.range != Some(*followed)) {
+        Some(followed) => with_relation(result, Relation::Followed(followed)),
+        None => result,
+    }
+}
+
+/// Whether backward comes to numbers at which the gradient of an operation is not finite.
+fn is_followed_to_pole(operation: Singularity, operand: &Tensor) -> bool {
+    match operand.relation.as_deref() {
+        Some(Relation::Followed(range)) => {
+            operation.nearness(&operation.reached_from(*range)) >= Some(End::Rounded)
+        }
+        _ => true,
+    }
 }
 
 /// What a model made, over how many numbers pass a test: of those there may be none. A count that is clamped, or has

@@ -1,5 +1,6 @@
 //! How a tensor stands to another one that it was made of, where a later operation on both asks.
 
+use super::graph::Graph;
 use super::hazard::LostEpsilon;
 use super::range::{End, Interval};
 use super::recipe::{Ingredient, Step};
@@ -46,6 +47,8 @@ pub enum Relation {
     Tree,
     /// A guard of its numbers was lost to rounding.
     LostEpsilon(LostEpsilon),
+    /// The numbers that backward comes through to are from this interval, whatever was put in for the others.
+    Followed(Interval),
 }
 
 /// Which numbers of all are taken.
@@ -191,6 +194,15 @@ fn factors(tensor: &Tensor) -> Option<[Factor; 2]> {
 /// The same numbers, by where they were made: a copy that was moved or detached keeps them.
 fn is_same(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
     Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.created == b.created && a.range == b.range)
+}
+
+impl Tensor {
+    /// `x + (clipped - x).detach()`: a constant made of the same numbers takes them where they are wanted, and gradients
+    /// go past it.
+    pub fn is_corrected_by(self: &Rc<Tensor>, constant: &Rc<Tensor>) -> bool {
+        let is_constant = matches!(constant.graph, Graph::None) && !matches!(self.graph, Graph::None);
+        is_constant && self.made.is_some() && is_made_of(constant, self)
+    }
 }
 
 /// Whether a tensor is given, not computed, and another is not computed of it: labels beside predictions.

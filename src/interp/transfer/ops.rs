@@ -97,6 +97,7 @@ pub fn binary(
         {
             Some(range)
         }
+        (Some(a), Some(b)) if op == BinaryOp::Add && (a.is_corrected_by(b) || b.is_corrected_by(a)) => None,
         (Some(a), Some(b)) if op == BinaryOp::Mul && is_masked(a, b) => {
             range_of(op, x.range, y.range, false).map(|range| rounded(one_by_one(range), held))
         }
