@@ -60,13 +60,15 @@ pub(super) fn blank(cell: &mut [u8]) -> bool {
     true
 }
 
-/// Where the cell's Python begins; `None` when a cell magic takes the cell for something else.
+/// Where the cell's Python begins; `None` when a cell magic takes the cell for something else. Colab, which titles its
+/// cells by a comment, takes a magic behind comments, too.
 fn blank_cell_magics(cell: &mut [u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         let start = skip_indent(cell, at);
         match cell.get(start) {
             Some(b'\n' | b'\r') => at = line_end(cell, start) + 1,
+            Some(b'#') if line_end(cell, start) < cell.len() => at = line_end(cell, start) + 1,
             Some(b'%') if cell[start..].starts_with(b"%%") => {
                 let name = word(&cell[start + 2..]);
                 if !name.is_empty() && !TRANSPARENT.iter().any(|known| known.as_bytes() == name) {
@@ -262,9 +264,14 @@ mod tests {
         assert_eq!(blanked("\n \n%%capture out\n%%timeit -n 3\nx = 1"), "\n\n\n\nx = 1");
         assert_eq!(blanked("# first\n%%time\nx"), "# first\n\nx");
         assert_eq!(blanked("%%\nx"), "\nx");
-        for cell in
-            ["%%bash\nls", "%%html", "\n%%writefile a.py\nx = 1", "%%time\n%%bash\nls", "%%unheard_of\nx"]
-        {
+        for cell in [
+            "%%bash\nls",
+            "%%html",
+            "\n%%writefile a.py\nx = 1",
+            "%%time\n%%bash\nls",
+            "%%unheard_of\nx",
+            "#@title Install\n%%shell\nls",
+        ] {
             assert!(!blank(&mut cell.as_bytes().to_vec()), "{cell}");
         }
     }
