@@ -74,6 +74,9 @@ fn emptied_caches(script: &Script) -> Vec<EmptiedCache> {
         for visit in &all {
             let Effect::Empty { what } = visit.event.effect else { continue };
             let Some(innermost) = visit.innermost().filter(|_| visit.always) else { continue };
+            if trains_within(innermost, &all) {
+                continue;
+            }
             let step = step_of_iteration(script, innermost, &all);
             let loaded = matches!(script.rehearsal.loop_info(innermost).over, Over::Loader(_));
             if step.is_none() && !loaded {
@@ -91,6 +94,18 @@ fn emptied_caches(script: &Script) -> Vec<EmptiedCache> {
         }
     }
     found
+}
+
+/// Whether an iteration has a loop of training steps in it: it is an epoch, or an episode.
+fn trains_within(id: LoopId, all: &[Visit]) -> bool {
+    let deeper = |visit: &&Visit| visit.loops.contains(&id) && visit.innermost() != Some(id);
+    let goes_back = |step: &Visit| {
+        let same = |visit: &&Visit| visit.innermost() == step.innermost();
+        all.iter().filter(same).any(|visit| matches!(visit.event.effect, Effect::Backward { .. }))
+    };
+    let mut steps =
+        all.iter().filter(deeper).filter(|visit| matches!(visit.event.effect, Effect::Step { .. }));
+    steps.any(goes_back)
 }
 
 /// Where each iteration of a loop takes a step of training, or runs a model on a batch.
