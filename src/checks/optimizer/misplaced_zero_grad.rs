@@ -153,6 +153,11 @@ fn every_micro_batch(clear: &GradientMoment, innermost: LoopId, moments: &[Gradi
     if clear.event.conditional {
         return None;
     }
+    // A branch that computes its own gradients before it steps does not wait for those of other iterations.
+    let is_beside = |event: &OptimizerEvent| event.pace.is_some() && event.pace == step.event.pace;
+    if within().any(|moment| moment.event.is_backward() && is_beside(&moment.event)) {
+        return None;
+    }
     // What is cleared around the loop of the micro-batches is only what was left over.
     let each = |event: &OptimizerEvent| event.is_backward() && event.loops.last() == Some(&innermost);
     if !within().any(|moment| each(&moment.event)) {
