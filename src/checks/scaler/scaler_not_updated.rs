@@ -3,7 +3,7 @@
 use super::scaled_gradients::{Gradients, ScalerUse, ScalingRun, ask_scaling};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
-use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Whose};
+use crate::facts::timeline::{Certainty, Kind, OptimizerEvent, Parts, Whose, reached};
 use crate::facts::{Findings, Repair, Script, WrittenStep};
 use crate::report::{Edit, Fix, Place, Severity};
 use crate::trace::{At, Effect, ScalerAct};
@@ -81,11 +81,26 @@ fn title(kind: Stale, scaler: &str) -> String {
 fn stale_scales(script: &Script) -> Vec<StaleScale> {
     ask_scaling(script, |run, index| {
         let (kind, scaler) = stale(run, index)?;
+        if kind == Stale::EveryMicroBatch && steps_for_another(script, run, scaler, index) {
+            return None;
+        }
         let at = run.at(&run.moments[index].event);
         let (optimizer, scaler) = (script.optimizer_name(run.timeline.optimizer), script.scaler_name(scaler));
         let step = run.scaled_step(index);
         Some((at.place, StaleScale { at, optimizer, scaler, step, kind }))
     })
+}
+
+/// Whether each iteration of an update steps another optimizer through the same scaler: what it asks for is there.
+fn steps_for_another(script: &Script, run: &ScalingRun, scaler: ObjId, update: usize) -> bool {
+    let update = &run.moments[update].event;
+    let steps = |event: &OptimizerEvent| {
+        let kind = Kind::Step { whose: Whose::Own, scaler: Some(scaler) };
+        event.kind == kind && event.loops == update.loops && event.pace.is_none() && !event.conditional
+    };
+    let timelines = script.timelines(Parts::Together);
+    let mut others = timelines.iter().filter(|other| other.entry == run.timeline.entry);
+    others.any(|other| reached(other).iter().any(|event| steps(event)))
 }
 
 /// How the scale of a step, or an update, is not what it should be.
