@@ -8,8 +8,9 @@ use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
 use crate::syntax::{ArgKind, ExprKind, StmtKind};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, visits, walk};
-use crate::values::{Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
+use crate::values::{ClassRef, Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
 use std::cell::LazyCell;
+use ustr::Ustr;
 
 /// How sure it is that a forward evaluates, in a mode that nobody chose for it.
 pub(super) fn evaluation(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
@@ -340,7 +341,17 @@ pub(super) fn is_as_built(script: &Script, forward: &Forward) -> bool {
     };
     let state = script.rehearsal.heap.get(forward.module).module();
     let is_unset = state.is_some_and(|module| module.weights == Learned::Opaque && !module.mode_may_be_set);
-    forward.mode == Mode::Unknown && is_unset && is_new()
+    forward.mode == Mode::Unknown && is_unset && is_new() && !is_all_in_sight(script, forward.module)
+}
+
+/// Whether a model of the project computes by a forward of its own, and has no part that minds its mode: what its base
+/// class is, which is not there, makes no difference.
+fn is_all_in_sight(script: &Script, model: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let ClassRef::Project(class) = heap.get(model).class else { return false };
+    let minds = |part: ObjId| heap.get(part).module().is_some_and(ModuleState::is_mode_dependent);
+    let computes = heap.get(class).attr(Ustr::from("forward")).is_some();
+    computes && heap.descendants(model).iter().all(|part| part == model || !minds(part))
 }
 
 /// Whether an optimizer was given the parameters of a model.
