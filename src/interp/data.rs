@@ -11,6 +11,9 @@ use ustr::Ustr;
 /// An instance of a framework's class that holds tensors and moves with them.
 const RECORD: Note = Note::new("record");
 
+/// Where datasets of torchvision have their labels: a script that writes to one of these makes labels of its own.
+const LABELS: [&str; 4] = ["labels", "targets", "test_labels", "train_labels"];
+
 /// The shape of a sample as it is read: of images the channels are last, and of grey ones there is no axis for them.
 fn as_read(spec: &DatasetSpec) -> Shape {
     let known = |size: &i64| Int::Known(*size);
@@ -249,7 +252,11 @@ impl<'p> Interp<'p> {
 
     /// The label of a sample, as the dataset's own transform of labels makes it.
     fn label(&mut self, dataset: ObjId, place: Place) -> Value {
-        let raw = Value::of_int(Int::Unknown);
+        let is_replaced = |name: &&str| self.heap.attr(dataset, Ustr::from(name)).is_some();
+        let raw = match LABELS.iter().any(|name| is_replaced(&name)) {
+            true => Value::Unknown,
+            false => Value::of_int(Int::Unknown),
+        };
         match self.heap.attr(dataset, Ustr::from("target_transform")).cloned().unwrap_or(Value::None).bare() {
             Value::None => raw,
             transform => {
