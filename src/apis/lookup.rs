@@ -8,7 +8,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, ClassSpec, ModeDependence, Order, Role};
+use super::model::{Api, ClassSpec, Handed, ModeDependence, Order, Role};
 use super::needs::Need;
 use super::pack::{Found, Pack, pack};
 use super::parse::parse;
@@ -201,6 +201,13 @@ impl Apis {
     /// Whether the framework calls a method of a subclass without arguments.
     pub fn calls_bare(&self, class: Ustr, method: Ustr) -> bool {
         self.lists(class, method, |spec| &spec.bare_hooks)
+    }
+
+    /// How the framework calls a method of a subclass, where it hands more to it than it did in older releases.
+    pub fn handed(&self, class: Ustr, method: Ustr) -> Option<&Handed> {
+        let of =
+            |name| self.class(name)?.class.as_ref()?.handed.iter().find(|handed| handed.method == method);
+        self.along(class, &mut |name| of(name))
     }
 
     /// Whether the framework walks what a method of a subclass gives.

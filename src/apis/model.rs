@@ -265,12 +265,25 @@ pub struct ClassSpec {
     pub epoch_end: Box<[Ustr]>,
     /// Those that it calls without arguments.
     pub bare_hooks: Box<[Ustr]>,
+    /// Those that it hands more to than it did in older releases.
+    pub handed: Box<[Handed]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.
     pub remembers: Option<Operand>,
     /// How many steps a schedule is made for, or keeps its rate: a sum of products, as of weights; empty where nobody said.
     pub lasts: Box<[Box<[Operand]>]>,
     /// What a schedule multiplies the rate by after that.
     pub decays: Option<Operand>,
+}
+
+/// How a framework calls a method of a subclass since one of its releases.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Handed {
+    pub method: Ustr,
+    /// By position.
+    pub positional: Box<[Ustr]>,
+    /// By name.
+    pub named: Box<[Ustr]>,
+    pub since: (u64, u64),
 }
 
 /// A parameter of a layer.

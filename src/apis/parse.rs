@@ -211,6 +211,7 @@ impl<'a> Reader<'a> {
             "each_batch",
             "epoch_end",
             "bare_hooks",
+            "handed",
             "owns",
             "makes",
             "mode_dependent",
@@ -257,6 +258,8 @@ impl<'a> Reader<'a> {
         class.each_batch = words("each_batch")?.into();
         class.epoch_end = words("epoch_end")?.into();
         class.bare_hooks = words("bare_hooks")?.into();
+        let handed = self.terms(keys.get("handed"))?;
+        class.handed = handed.into_iter().map(Term::handed).collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;
         class.parameters = self
             .terms(keys.get("parameters"))?

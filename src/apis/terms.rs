@@ -5,8 +5,8 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Apply, Context, Dim, Expects, Literal, LossSpec, Operand, ParamKind, ParamSpec, ParameterSpec, RangeSpec,
-    Weights,
+    Apply, Context, Dim, Expects, Handed, Literal, LossSpec, Operand, ParamKind, ParamSpec, ParameterSpec,
+    RangeSpec, Weights,
 };
 use super::vocabulary::{CONTEXTS, EXPECTATIONS};
 use super::words::Vocabulary;
@@ -47,6 +47,24 @@ impl<'a> Term<'a> {
         }
         tokens.extend(start.map(|from| (from, &self.text[from..])));
         tokens
+    }
+
+    /// The call of a method and the release that began to call it so: `log(logs, start_time) 4.47`.
+    pub(crate) fn handed(self) -> Result<Handed, ApiError> {
+        let wrong =
+            || self.error(0, "a call and a release belong here, such as `log(logs, start_time) 4.47`");
+        let (method, rest) = self.text.split_once('(').ok_or_else(wrong)?;
+        let (arguments, release) = rest.split_once(')').ok_or_else(wrong)?;
+        let (major, minor) = release.trim().split_once('.').ok_or_else(wrong)?;
+        let number = |text: &str| text.parse().map_err(|_| wrong());
+        let (named, positional): (Vec<&str>, Vec<&str>) =
+            arguments.split(',').map(str::trim).partition(|argument| argument.ends_with('='));
+        Ok(Handed {
+            method: ustr(method),
+            positional: positional.into_iter().map(ustr).collect(),
+            named: named.into_iter().map(|name| ustr(name.trim_end_matches('='))).collect(),
+            since: (number(major)?, number(minor)?),
+        })
     }
 
     /// A parameter as Python writes it, `reduction='mean'`. `None` for the markers `*` and `/`.

@@ -124,6 +124,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "each_batch",
     "epoch_end",
     "bare_hooks",
+    "handed",
 ];
 
 /// Keys of a file that are no entries.

@@ -2,6 +2,7 @@
 
 use super::bare_hooks::unfit_hooks;
 use super::framework_arguments::lacking_arguments;
+use super::handed_hooks::outgrown_hooks;
 use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -29,7 +30,7 @@ pub(super) static RULE: Rule = Rule {
 pub(super) static CHECKER: Checker = Checker { on_unfit_call: Some(on_unfit_call), ..Checker::SILENT };
 
 /// What becomes of a call that does not fit.
-pub(super) const RAISES: &str = "this raises TypeError when it is reached, even after hours of training";
+pub(super) const RAISES: &str = "this raises TypeError as soon as it is reached";
 
 /// Further apart than this is another word.
 const NEAR: usize = 2;
@@ -208,6 +209,7 @@ fn check(script: &Script, out: &mut Findings) {
         }
     }
     unfit_hooks(script, &RULE, out);
+    outgrown_hooks(script, &RULE, out);
     lacking_arguments(script, out);
 }
 

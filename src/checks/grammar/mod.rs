@@ -4,6 +4,7 @@
 mod always_true_option;
 mod bare_hooks;
 mod framework_arguments;
+mod handed_hooks;
 mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
