@@ -84,7 +84,7 @@ fn outlived(group: &[Diagnostic]) -> Option<(String, String)> {
     let names = plural(group.len(), "name");
     let message = format!("releases after {package} {release} lack {names} used here: this raises an error");
     let them = if group.len() == 1 { "it" } else { "them all" };
-    Some((message, format!("or require {package} {release}, the last release that has {them}")))
+    Some((message, format!("or require {package} {release}, which has {them}")))
 }
 
 /// The finding whose fix may be trusted most comes first: its place is one that the fix of all mends.
@@ -144,7 +144,7 @@ fn edge(group: &[Diagnostic]) -> Option<String> {
     Some(match first.is_last {
         true => {
             let bound = all.min_by_key(|boundary| boundary.rank)?;
-            format!("or require {package} {}, the last release that has them all", bound.release)
+            format!("or require {package} {}, which has them all", bound.release)
         }
         false => {
             let bound = all.max_by_key(|boundary| boundary.rank)?;
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(all[0].related.len(), 2);
         let one = folded(vec![finding(0, "a", 3, Some("open"))]);
         assert_eq!(one[0].message, "no `a`");
-        assert!(one[0].help[0].contains("torch 1.3, the last release that has it"), "{:?}", one[0].help);
+        assert!(one[0].help[0].contains("torch 1.3, which has it"), "{:?}", one[0].help);
     }
 
     #[test]

@@ -41,11 +41,11 @@ pub enum Why {
     /// No listed release has it: the first and the last of them.
     Never { first: &'static str, last: &'static str },
     /// It came later than what the project asks for.
-    Later { since: &'static str, pin: String, boundary: Boundary },
+    Later { came: String, pin: String, boundary: Boundary },
     /// It went before what the project asks for.
-    Gone { last: &'static str, pin: String, boundary: Boundary },
+    Gone { went: String, pin: String, boundary: Boundary },
     /// It went, and what the project asks for, if anything, does not keep newer releases away.
-    Outlived { last: &'static str, pin: Option<String>, boundary: Boundary },
+    Outlived { went: String, pin: Option<String>, boundary: Boundary },
     /// It went before something came that the file uses, too.
     Apart { gone: String, other: Use },
 }
@@ -366,9 +366,9 @@ fn why(releases: &'static Releases<'static>, has: Span, unsure: Option<Span>, as
         is_open: false,
     };
     if has.first > wanted.last {
-        Some(Why::Later { since: releases.name(has.first), pin, boundary: boundary(has.first, false) })
+        Some(Why::Later { came: releases.came_with(has.first), pin, boundary: boundary(has.first, false) })
     } else if has.last < wanted.first {
-        Some(Why::Gone { last: releases.name(has.last), pin, boundary: boundary(has.last, true) })
+        Some(Why::Gone { went: releases.went_after(has.last), pin, boundary: boundary(has.last, true) })
     } else {
         None
     }

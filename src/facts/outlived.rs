@@ -29,7 +29,7 @@ impl Script<'_> {
         }
         self.is_newest_gone(package, index, last + 1).then(|| {
             let (pin, boundary) = self.open_boundary(package, index, last);
-            Why::Outlived { last: releases.name(last), pin, boundary }
+            Why::Outlived { went: releases.went_after(last), pin, boundary }
         })
     }
 

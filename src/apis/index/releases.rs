@@ -32,6 +32,24 @@ impl Releases<'_> {
         if is_first { short(name) } else { name.to_owned() }
     }
 
+    /// When what a release is the last to have went: not all minor versions need have been read.
+    pub fn went_after(&self, last: u8) -> String {
+        let (name, next) = (self.name(last), self.name(last.saturating_add(1)));
+        match next.is_empty() || follows(name, next) {
+            true => format!("it was last available in {name}"),
+            false => format!("{name} has it, and {next} does not"),
+        }
+    }
+
+    /// When what a release is the first to have came.
+    pub fn came_with(&self, first: u8) -> String {
+        let name = self.name(first);
+        match first.checked_sub(1).map(|before| self.name(before)) {
+            Some(before) if !follows(before, name) => format!("{name} has it, and {before} does not"),
+            _ => format!("it was added in {}", self.minor(first)),
+        }
+    }
+
     /// The Pythons that a release was made for: the first, and the last where that is known.
     pub fn python(&self, at: u8) -> Option<(&str, Option<&str>)> {
         let (first, last) = self.pythons.get(usize::from(at))?.split_once('-')?;
@@ -54,6 +72,18 @@ impl Releases<'_> {
         }
         found
     }
+}
+
+/// Whether no minor version lies between two releases, as far as their numbers tell.
+fn follows(release: &str, next: &str) -> bool {
+    let number = |name: &str| {
+        let mut parts = name.split('.').map(|part| part.parse::<u32>().ok());
+        Some((parts.next()??, parts.next()??))
+    };
+    let (Some((major, minor)), Some((next_major, next_minor))) = (number(release), number(next)) else {
+        return false;
+    };
+    (next_major == major && next_minor <= minor + 1) || (next_major == major + 1 && next_minor == 0)
 }
 
 /// The releases before and after one. Where one patch of a minor version was read, it stands for all of them;

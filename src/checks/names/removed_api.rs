@@ -19,13 +19,16 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for missing in script.missing_names() {
         let MissingName { at, name, holder, is_keyword, instead, fix, why, .. } = missing;
-        let (severity, last, asked) = match why {
-            Why::Gone { last, pin, .. } => (RULE.severity, last, format!("the project requires {pin}")),
-            Why::Outlived { last, pin: Some(pin), .. } => {
-                (Severity::Warning, last, format!("the project requires {pin}, which allows newer ones"))
+        let (severity, went, boundary, asked) = match why {
+            Why::Gone { went, pin, boundary } => {
+                (RULE.severity, went, boundary, format!("the project requires {pin}"))
             }
-            Why::Outlived { last, pin: None, .. } => {
-                (Severity::Warning, last, "the project requires no release".to_owned())
+            Why::Outlived { went, pin: Some(pin), boundary } => {
+                let asked = format!("the project requires {pin}, which allows newer ones");
+                (Severity::Warning, went, boundary, asked)
+            }
+            Why::Outlived { went, pin: None, boundary } => {
+                (Severity::Warning, went, boundary, "the project requires no release".to_owned())
             }
             Why::Never { .. } | Why::Later { .. } | Why::Apart { .. } => continue,
         };
@@ -34,12 +37,10 @@ fn check(script: &Script, out: &mut Findings) {
         } else {
             format!("`{holder}` no longer has `{name}`")
         };
-        let finding = script
-            .finding(RULE.id, severity, at, message)
-            .note(format!("it was last available in {last}, and {asked}"));
-        let help = instead
-            .and_then(instead_of)
-            .unwrap_or_else(|| format!("look up its replacement in the release notes after {last}"));
+        let finding = script.finding(RULE.id, severity, at, message).note(format!("{went}, and {asked}"));
+        let help = instead.and_then(instead_of).unwrap_or_else(|| {
+            format!("look up its replacement in the release notes after {}", boundary.release)
+        });
         out.push(finding.help(help).fix(fix.clone()).cause(missing.cause()), at);
     }
 }

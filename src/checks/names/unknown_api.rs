@@ -20,9 +20,7 @@ fn check(script: &Script, out: &mut Findings) {
         let MissingName { at, name, holder, is_keyword, near, why, .. } = missing;
         let note = match why {
             Why::Never { first, last } => format!("no release from {first} to {last} has it"),
-            Why::Later { since, pin, .. } => {
-                format!("it was added in {since}, but the project requires {pin}")
-            }
+            Why::Later { came, pin, .. } => format!("{came}, but the project requires {pin}"),
             Why::Gone { .. } | Why::Outlived { .. } | Why::Apart { .. } => continue,
         };
         let (message, error) = if *is_keyword {
@@ -33,7 +31,7 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note(note)
-            .note(format!("this raises {error} when it is reached, even after hours of training"));
+            .note(format!("this raises {error} as soon as it is reached"));
         let help = match near {
             Some(near) => format!("did you mean `{near}`"),
             None => "check the name in the framework's documentation".to_owned(),
