@@ -5,6 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Call, Checker, Declared, ForwardCall, Interp, LayerCall, Passed};
 use crate::report::{Confidence, Fix, Place, Severity};
+use crate::syntax::ParamKind;
 use crate::trace::At;
 use crate::values::{ClassRef, ContextKind, ObjId, ObjSet, Value};
 use std::cell::RefCell;
@@ -141,17 +142,33 @@ fn check(script: &Script, out: &mut Findings) {
         let Some(trained) = trained_at(script, at, idle) else { continue };
         let layer = idle.layer.rsplit('.').next().unwrap_or_default();
         let message = format!("`{layer}` runs in inference mode: this training step lacks `training=True`");
-        let fix = script.with_argument(at.place, "training", "True");
+        let takes_it = takes_flag(script, idle.module);
+        let fix = takes_it.then(|| script.with_argument(at.place, "training", "True")).flatten();
+        let help = match takes_it {
+            true => "pass `training=True` to the model in the training step".to_owned(),
+            false => format!(
+                "give `call` a parameter `training`, hand it to `{layer}`, and pass `training=True` here"
+            ),
+        };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .because(trained, "gradients of the model are computed here")
             .note(
                 "dropout drops nothing, and batch norm neither uses nor updates the statistics of the batch",
             )
-            .help("pass `training=True` to the model in the training step")
+            .help(help)
             .fix(fix.map(|edits| Fix::guess("pass `training=True`", edits)));
         out.push(finding, at);
     }
+}
+
+/// Whether the `call` of a model takes the flag.
+fn takes_flag(script: &Script, model: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let ClassRef::Project(class) = heap.get(model).class else { return true };
+    let Some(Value::Function(call)) = heap.get(class).attr(Ustr::from("call")) else { return true };
+    let function = script.project.module(call.file).tree.function(call.function);
+    function.params.iter().any(|param| param.name == "training" || param.kind == ParamKind::DoubleStar)
 }
 
 /// Where a model is trained on the way on which it is called, and never told of it.
