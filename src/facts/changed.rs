@@ -5,8 +5,9 @@ use super::apis::Asked;
 use crate::apis::changed::{self, Row};
 use crate::apis::index::{self, Known};
 use crate::names::Mention;
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind};
+use crate::syntax::{Arg, ArgKind, BinaryOp, ExprId, ExprKind};
 use crate::trace::At;
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// A call that depends on a release.
@@ -31,40 +32,50 @@ impl Script<'_> {
     }
 
     pub(super) fn changed_call(&self, mention: &Mention, known: Option<&Known>) -> Option<Changed> {
-        let tree = &self.project.module(self.file).tree;
         let names = std::iter::once(&*mention.path).chain(known.map(|known| &*known.path));
         let mut rows = names.flat_map(|name| changed::of(name).map(move |row| (name, row))).peekable();
         rows.peek()?;
-        let call = tree.call_of(mention.expr?)?;
+        let call = self.project.module(self.file).tree.call_of(mention.expr?)?;
+        rows.find_map(|(name, row)| self.changed_by(name, row, call))
+    }
+
+    /// The same of a method that the rehearsal called.
+    pub fn changed_method(&self, method: &str, at: &At) -> Option<Changed> {
+        if at.place.file != self.file {
+            return None;
+        }
+        let name = self.own_name(method);
+        let call = self.project.module(self.file).expr_at(at.place.span)?;
+        changed::of(&name).find_map(|row| self.changed_by(&name, row, call))
+    }
+
+    fn changed_by(&self, name: &str, row: &'static Row, call: ExprId) -> Option<Changed> {
+        let tree = &self.project.module(self.file).tree;
         let args = self.arguments(call)?;
-        rows.find_map(|(name, row)| {
-            let (package, index) = index::of(name)?;
-            let since = index.releases.from(&row.since)?;
-            if !self.leaves_it_open(row, args) || self.is_same_for(row, call) {
-                return None;
+        let (package, index) = index::of(name)?;
+        let since = index.releases.from(&row.since)?;
+        if !self.leaves_it_open(row, args) || self.is_same_for(row, call) {
+            return None;
+        }
+        let breaks = self.broken_use(row, call);
+        let (span, pin) = match &*self.asked(package, index) {
+            Asked::Pinned { span, pin, .. } => (*span, Some(pin.clone())),
+            // Without a requirement only what ends the run of a new installation counts.
+            _ if (breaks.is_some() || row.raises.is_some()) && self.is_newest_gone(package, index, since) => {
+                (self.bounds(package, index.releases.all(), |other| other.starts_with(name)).0, None)
             }
-            let breaks = self.broken_use(row, call);
-            let (span, pin) = match &*self.asked(package, index) {
-                Asked::Pinned { span, pin, .. } => (*span, Some(pin.clone())),
-                // Without a requirement only what ends the run of a new installation counts.
-                _ if (breaks.is_some() || row.raises.is_some())
-                    && self.is_newest_gone(package, index, since) =>
-                {
-                    (self.bounds(package, index.releases.all(), |other| other.starts_with(name)).0, None)
-                }
-                _ => return None,
-            };
-            let is_over = span.first >= since;
-            let is_error = breaks.is_some() || row.raises.is_some();
-            (span.last >= since && (!is_over || is_error)).then(|| Changed {
-                at: self.at(tree.expr(call).span),
-                row,
-                package,
-                name: name.to_owned(),
-                pin,
-                is_over,
-                breaks,
-            })
+            _ => return None,
+        };
+        let is_over = span.first >= since;
+        let is_error = breaks.is_some() || row.raises.is_some();
+        (span.last >= since && (!is_over || is_error)).then(|| Changed {
+            at: self.at(tree.expr(call).span),
+            row,
+            package,
+            name: name.to_owned(),
+            pin,
+            is_over,
+            breaks,
         })
     }
 
@@ -123,9 +134,29 @@ impl Script<'_> {
     }
 
     fn ends_otherwise(&self, value: ExprId, with: &[String]) -> bool {
+        let Some((tail, is_whole)) = self.tail_of(value) else { return false };
+        let may_end = |end: &String| tail.ends_with(end.as_str()) || !is_whole && end.ends_with(&*tail);
+        !with.iter().any(may_end)
+    }
+
+    /// The end of a text as it is written, and whether that is all of it: of `f"{name}.h5"`, of `name + ".h5"`, of
+    /// `os.path.join(folder, "model.h5")`.
+    fn tail_of(&self, value: ExprId) -> Option<(Rc<str>, bool)> {
         match self.kind(value) {
-            ExprKind::Str(text) => !with.iter().any(|end| text.ends_with(end.as_str())),
-            _ => false,
+            ExprKind::Str(text) => Some((Rc::from(&**text), true)),
+            ExprKind::FString(_) => {
+                let written = self.written(value).trim_end_matches(['"', '\'']);
+                Some((Rc::from(&written[written.rfind('}')? + 1..]), false))
+            }
+            ExprKind::Binary { op: BinaryOp::Add, right, .. } => {
+                self.tail_of(*right).map(|(tail, _)| (tail, false))
+            }
+            ExprKind::Call { callee, args } => {
+                let ExprKind::Attribute { name, .. } = self.kind(*callee) else { return None };
+                let last = args.last().filter(|_| *name == "join")?;
+                self.tail_of(last.value).map(|(tail, _)| (tail, false))
+            }
+            _ => None,
         }
     }
 

@@ -231,13 +231,17 @@ impl Script<'_> {
         Some(Deprecated { at, row, package, name: name.to_owned(), argument, fate, fix: None })
     }
 
+    /// The name of a method by the package that the file takes its class from.
+    pub(super) fn own_name(&self, method: &str) -> String {
+        let of_tensorflow = method.strip_prefix("keras.").map(|rest| format!("tensorflow.keras.{rest}"));
+        let has_tensorflow = self.uses().iter().any(|one| one.package == "tensorflow");
+        of_tensorflow.filter(|_| has_tensorflow).unwrap_or_else(|| method.to_owned())
+    }
+
     /// What became of a method that the rehearsal called, and of what it was given by name.
     pub fn deprecated_call(&self, method: &str, argument: Option<&str>, at: &At) -> Option<Deprecated> {
         let draft = self.draft(at.place.file);
-        // The same class goes by the name of the package that the file takes it from.
-        let of_tensorflow = method.strip_prefix("keras.").map(|rest| format!("tensorflow.keras.{rest}"));
-        let has_tensorflow = self.uses().iter().any(|one| one.package == "tensorflow");
-        let name = of_tensorflow.filter(|_| has_tensorflow).unwrap_or_else(|| method.to_owned());
+        let name = self.own_name(method);
         let row = deprecated::of_argument(&name, argument.unwrap_or_default())?;
         let call = draft.call_at(at.place.span)?;
         let ExprKind::Attribute { name_span, .. } = draft.expr(call.callee).kind else { return None };

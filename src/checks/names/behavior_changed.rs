@@ -1,8 +1,11 @@
 //! A call that means something else in some of the releases that a project requires.
 
+use crate::apis::changed;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Changed, Findings, Script};
-use crate::report::{Cause, Diagnostic, Severity};
+use crate::interp::{Checker, Interp, MethodResult};
+use crate::report::{Cause, Confidence, Diagnostic, Severity};
+use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "behavior-changed",
@@ -15,8 +18,25 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+pub(super) static CHECKER: Checker = Checker { on_method_result: Some(called), ..Checker::SILENT };
+
+/// A method was called that the table of changes has.
+struct ChangedMethod(Ustr);
+
+fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    let (name, place) = (result.api.name, result.call.place);
+    // A function that is a method, too, takes its arguments in other places as one.
+    let is_method = name.rsplit('.').nth(1).is_some_and(|class| class.starts_with(char::is_uppercase));
+    if is_method && changed::of(&name).next().is_some() {
+        cx.observe(place, ChangedMethod(name), Confidence::High);
+    }
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    for one in script.changed_calls() {
+    let called = script.observed_once::<ChangedMethod>();
+    let called: Vec<Changed> =
+        called.filter_map(|(at, method)| script.changed_method(&method.0, at)).collect();
+    for one in script.changed_calls().iter().chain(&called) {
         out.push(finding(script, one), &one.at);
     }
 }

@@ -18,5 +18,5 @@ pub(super) static CONCERN: Concern = Concern {
         &removed_api::RULE,
         &unknown_api::RULE,
     ],
-    checkers: &[&deprecated_api::CHECKER, &misspelt_attribute::CHECKER],
+    checkers: &[&behavior_changed::CHECKER, &deprecated_api::CHECKER, &misspelt_attribute::CHECKER],
 };
