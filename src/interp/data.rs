@@ -253,7 +253,7 @@ impl<'p> Interp<'p> {
     /// The label of a sample, as the dataset's own transform of labels makes it.
     fn label(&mut self, dataset: ObjId, place: Place) -> Value {
         let is_replaced = |name: &&str| self.heap.attr(dataset, Ustr::from(name)).is_some();
-        let raw = match LABELS.iter().any(|name| is_replaced(&name)) {
+        let raw = match LABELS.iter().any(is_replaced) {
             true => Value::Unknown,
             false => Value::of_int(Int::Unknown),
         };
