@@ -170,17 +170,19 @@ impl Script<'_> {
         }
     }
 
-    /// A method that is called on what the call gives, and that what it gives from then on does not have.
+    /// A method that is called on what the call gives, and that what it gives from then on does not have; or that it is
+    /// called itself.
     fn broken_use(&self, row: &Row, call: ExprId) -> Option<At> {
         let module = self.project.module(self.file);
         let breaks = row.breaks.as_ref()?;
-        let methods = breaks.methods.iter().map(|name| Ustr::from(name));
         let relations = module.relations();
-        let acts = methods.flat_map(|name| relations.acts_named(name));
-        let found = acts.filter(|act| {
+        let found = relations.acts().iter().filter(|act| {
             let ExprKind::Call { callee, .. } = &module.tree.expr(act.call).kind else { return false };
-            let ExprKind::Attribute { base, .. } = &module.tree.expr(*callee).kind else { return false };
-            let origins = module.origins(*base, act.function);
+            let used = match &module.tree.expr(*callee).kind {
+                ExprKind::Attribute { base, name, .. } if breaks.methods.iter().any(|one| name == one) => base,
+                ExprKind::Attribute { .. } | ExprKind::Name(_) => callee,
+                _ => return false,
+            };
             // What a function does with a name before it is bound is about another value.
             let is_before = relations.act(call).is_some_and(|own| own.function == act.function)
                 && module.tree.expr(act.call).span.start < module.tree.expr(call).span.start;
@@ -188,6 +190,7 @@ impl Script<'_> {
                 return false;
             }
             // Of several values nobody knows which one it is.
+            let origins = module.origins(*used, act.function);
             let mut calls = origins.iter().map(|origin| origin.call);
             calls.next() == Some(call) && calls.next().is_none()
         });

@@ -100,6 +100,11 @@ impl Relations {
         self.by_receiver.get(&subject).into_iter().flatten().map(|at| &self.acts[*at as usize])
     }
 
+    /// All calls.
+    pub fn acts(&self) -> &[Act] {
+        &self.acts
+    }
+
     /// Calls of methods of a name, whoever has them.
     pub fn acts_named(&self, method: Ustr) -> impl Iterator<Item = &Act> {
         self.by_method.get(&method).into_iter().flatten().map(|at| &self.acts[*at as usize])
