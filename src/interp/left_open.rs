@@ -8,9 +8,38 @@ use crate::syntax::{ExprId, ExprKind, FnId, StmtId, StmtKind};
 use crate::values::*;
 use ustr::Ustr;
 
-/// What another method than the constructor sets, counts or fills is not what the constructor made of it.
+/// Instances that hold each other are followed so far.
+const DEEPEST: usize = 3;
+
+/// What another method than the constructor sets, counts or fills is not what the constructor made of it; nor is that
+/// of the instances of the project that it holds: whoever calls its methods has filled its memory of samples, too.
 pub(super) fn leave_attributes_open(interp: &mut Interp, instance: &Value) {
-    let Some(instance) = instance.as_obj() else { return };
+    let mut next: Vec<(ObjId, usize)> = instance.as_obj().into_iter().map(|object| (object, 0)).collect();
+    let mut seen = ObjSet::default();
+    while let Some((object, depth)) = next.pop() {
+        if seen.contains(object) {
+            continue;
+        }
+        seen.insert(object);
+        leave_own_open(interp, object);
+        if depth < DEEPEST {
+            next.extend(held_instances(interp, object).into_iter().map(|held| (held, depth + 1)));
+        }
+    }
+}
+
+/// The plain instances of classes of the project that the attributes of an instance hold.
+fn held_instances(interp: &Interp, instance: ObjId) -> Vec<ObjId> {
+    let attrs = interp.heap.get(instance).attrs.iter();
+    let held = attrs.filter_map(|(_, value)| value.bare().as_obj());
+    let is_plain = |held: &ObjId| {
+        let held = interp.heap.get(*held);
+        matches!((&held.class, &held.state), (ClassRef::Project(_), State::Plain))
+    };
+    held.filter(is_plain).collect()
+}
+
+fn leave_own_open(interp: &mut Interp, instance: ObjId) {
     let object = interp.heap.get(instance);
     let class = object.class;
     let begun = object.attrs.iter().enumerate().filter(|(_, (_, value))| interp.is_beginning(value));
