@@ -261,6 +261,8 @@ impl<'p> Interp<'p> {
                 joined.numbers = joined.numbers.filter(|numbers| numbers.buffer.is_some());
                 if let Some(other) = value.as_tensor() {
                     joined.graph = joined.graph.union(&other.graph);
+                    // A buffer that outputs are written into holds outputs, whether or not a graph is recorded.
+                    joined.learned |= other.learned;
                     joined.hazards = union_hazards(&joined.hazards, &other.hazards);
                 }
                 // Numbers where a mask says take away what was singular, as no backward comes by there.
