@@ -46,7 +46,24 @@ impl<'p> Interp<'p> {
             false if self.loads_on_cpu(loader) => Told::Loaded,
             false => Told::Nothing,
         };
-        self.collated_as(told, target, batch)
+        let made = self.collated_as(told, target, batch);
+        self.of_its_size(made, loader)
+    }
+
+    /// What a loader collates of samples that nobody knows: as many of them as it says.
+    fn of_its_size(&self, batch: Value, loader: ObjId) -> Value {
+        let State::Loader(state) = &self.heap.get(loader).state else { return batch };
+        let Some(size) = state.batch_size.as_int().filter(|size| !size.is_unknown()) else { return batch };
+        let count = |part: &Value| match part {
+            Value::Tensor(part) if part.has_axis && part.shape.is_none() && part.first.is_none() => {
+                Value::tensor(Tensor { first: Some(size.clone()), ..(**part).clone() })
+            }
+            other => other.clone(),
+        };
+        match &batch {
+            Value::Tuple(parts) => Value::tuple(parts.iter().map(count).collect()),
+            part => count(part),
+        }
     }
 
     /// The same of something unknown that the loop takes apart: what it moves a part of are batches. What `zip` pairs
@@ -90,7 +107,7 @@ impl<'p> Interp<'p> {
         };
         match self.collated_as(told, target, whole) {
             Value::Unknown => batch.clone(),
-            parts => parts,
+            parts => loader.map_or(parts.clone(), |loader| self.of_its_size(parts, loader)),
         }
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Symbols {
     pub(super) lengths: FxHashMap<ObjId, Symbol>,
     /// The lengths of tensors of unknown shape that were asked for.
     pub(super) tensor_lengths: Vec<(Rc<Tensor>, Symbol)>,
+    /// How many samples a batch has of which nobody knows.
+    pub(super) uncounted: Option<Symbol>,
     /// Inputs of formulas so far.
     inputs: u32,
     /// There are symbolic values, of which models are made.

@@ -225,6 +225,14 @@ impl<'p> Interp<'p> {
         Symbol(self.out.symbols.len() as u32 - 1)
     }
 
+    /// How many samples there are in a batch of which nobody knows more than that it is one.
+    pub(crate) fn uncounted_samples(&mut self) -> Int {
+        if self.symbols.uncounted.is_none() {
+            self.symbols.uncounted = Some(self.symbol("batch"));
+        }
+        self.symbols.uncounted.map_or(Int::Unknown, Int::symbol)
+    }
+
     /// The length of an object: the same symbol each time it is asked for.
     pub fn length_symbol(&mut self, object: ObjId, name: &str) -> Int {
         if let Some(symbol) = self.symbols.lengths.get(&object) {

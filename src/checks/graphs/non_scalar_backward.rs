@@ -87,9 +87,10 @@ fn not_one(tensor: &Tensor) -> Option<Confidence> {
     let shape = sizes(tensor);
     let known: i64 = shape.iter().filter_map(Int::known).product();
     let symbolic = shape.iter().any(|size| matches!(size, Int::Sum(_)));
-    match (known, symbolic, shape.iter().any(Int::is_unknown)) {
-        (known, _, _) if known > 1 => Some(Confidence::High),
-        (1, true, false) => Some(Confidence::Medium),
+    match (known, symbolic) {
+        (known, _) if known > 1 => Some(Confidence::High),
+        // Sizes beside it that nobody knows make it no smaller.
+        (1, true) => Some(Confidence::Medium),
         _ => None,
     }
 }

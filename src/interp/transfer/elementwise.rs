@@ -70,6 +70,7 @@ pub(crate) fn like(interp: &mut Interp, call: &Invocation) -> Value {
         result.dtype = result.dtype.filter(|dtype| dtype.is_float());
     }
     result.last = tensor.last.clone();
+    result.first = tensor.first.clone();
     result.has_axis = tensor.has_axis;
     result.cast = tensor.cast.filter(|_| !widens(call));
     result.relation = lost_epsilon(call, &tensor);
@@ -199,6 +200,8 @@ pub(crate) fn of_all(interp: &Interp, place: Place, values: &[Value]) -> Tensor 
     all.cast = cast_of_all(&refs);
     all.shape = broadcast_all(refs.iter().map(|tensor| tensor.shape.as_ref()));
     all.has_axis = refs.iter().any(|tensor| tensor.is_spread());
+    // What meets a batch is stretched to it, and leaves as many numbers at least.
+    all.first = refs.iter().find_map(|tensor| tensor.first.clone()).filter(|_| all.shape.is_none());
     all.dtype = with_numbers(all.dtype, &numbers, all.is_array);
     all
 }

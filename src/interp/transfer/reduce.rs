@@ -179,7 +179,12 @@ pub(crate) fn loss(interp: &mut Interp, call: &Invocation) -> Value {
     };
     // Of what is not reduced there are as many numbers as samples, whatever a sample is.
     let by_sample = is_reduced(call) == Some(false) && !word(call, "rows") && !word(call, "sequences");
-    let first = first_size(&target).or(first_size(&input)).filter(|_| by_sample && shape.is_none());
+    let first = match by_sample && shape.is_none() {
+        true => {
+            first_size(&target).or(first_size(&input)).or_else(|| uncounted(interp, call, &input, &target))
+        }
+        false => None,
+    };
     // Of a class's index only the input's dtype remains.
     let dtype = input.dtype.filter(|dtype| dtype.is_float());
     let graph = graph_here(interp.ambient.grad, dtype, &input.graph.union(&target.graph));
@@ -190,6 +195,21 @@ pub(crate) fn loss(interp: &mut Interp, call: &Invocation) -> Value {
 fn first_size(batch: &Tensor) -> Option<Int> {
     let known = batch.shape.as_deref().filter(|shape| shape.len() > 1).map(|shape| shape[0].clone());
     batch.first.clone().or(known).filter(|first| !first.is_unknown())
+}
+
+/// A number of samples that nobody knows, where a batch has an axis for them: one of classes alone leaves one number.
+fn uncounted(interp: &mut Interp, call: &Invocation, input: &Tensor, target: &Tensor) -> Option<Int> {
+    let expects = call.api.loss.as_ref().map(|loss| &loss.expects);
+    let is_of_each = match is_by_index(expects) {
+        true => target.is_spread() || input.rank().is_some_and(|rank| rank > 1),
+        false => input.is_spread() || target.is_spread(),
+    };
+    is_of_each.then(|| interp.uncounted_samples())
+}
+
+/// Whether a loss takes the indices of classes.
+fn is_by_index(expects: Option<&Expects>) -> bool {
+    matches!(expects, Some(Expects::Logits | Expects::LogitsIf(_) | Expects::LogProbabilities))
 }
 
 /// Whether a loss becomes one number; `reduce` is what old releases called it, and it is still heeded.
@@ -244,7 +264,7 @@ fn held_tensors(interp: &Interp, value: &Value, found: &mut Vec<Rc<Tensor>>, dep
 /// The shape of a loss that is not reduced: losses over classes have one number for all classes of a sample.
 fn loss_shape(input: &Tensor, target: &Tensor, expects: Option<&Expects>) -> Option<Shape> {
     let over_classes = matches!(expects, Some(Expects::Logits | Expects::LogitsIf(_)));
-    let by_index = over_classes || matches!(expects, Some(Expects::LogProbabilities));
+    let by_index = is_by_index(expects);
     let labels = target.shape.as_ref()?;
     // Integers are the indices of classes, whatever the scores look like.
     if by_index && input.shape.is_none() && target.dtype.is_some_and(|dtype| !dtype.is_float()) {

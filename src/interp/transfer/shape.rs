@@ -16,6 +16,23 @@ fn reshaped(interp: &Interp, call: &Invocation, shape: impl FnOnce(&[Int]) -> Op
     Value::tensor(kept(interp, &tensor).with_shape(shape))
 }
 
+/// The same of a batch of any shape, whose first axis stays: so many samples it has still.
+fn reshaped_behind_samples(
+    interp: &Interp,
+    call: &Invocation,
+    stays: bool,
+    shape: impl FnOnce(&[Int]) -> Option<Dims>,
+) -> Value {
+    let tensor = first(interp, call);
+    match reshaped(interp, call, shape) {
+        Value::Tensor(made) if stays && made.shape.is_none() => {
+            let (first, has_axis) = (tensor.first.clone(), tensor.has_axis);
+            Value::tensor(Tensor { first, has_axis, ..(*made).clone() })
+        }
+        other => other,
+    }
+}
+
 /// Sizes or axes among the parameters from an index on, in one tuple or one by one.
 pub(crate) fn ints_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<Int>> {
     let mut all = Vec::new();
@@ -68,7 +85,9 @@ pub(crate) fn flatten(interp: &mut Interp, call: &Invocation) -> Value {
 
 pub(crate) fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
     let axes = given(call, Slot::Dim).map(|value| known_ints(interp, &value));
-    reshaped(interp, call, |shape| match &axes {
+    // An axis of several samples is not dropped, whichever it is.
+    let stays = matches!(&axes, Some(Some(axes)) if !axes.contains(&0));
+    reshaped_behind_samples(interp, call, stays, |shape| match &axes {
         None => dims::squeeze(shape, None),
         Some(axes) => dims::squeeze(shape, Some(axes.as_deref()?)),
     })
@@ -76,7 +95,12 @@ pub(crate) fn squeeze(interp: &mut Interp, call: &Invocation) -> Value {
 
 pub(crate) fn unsqueeze(interp: &mut Interp, call: &Invocation) -> Value {
     let axis = axis(call, Slot::Dim, 0);
-    reshaped(interp, call, |shape| dims::unsqueeze(shape, axis?))
+    let is_behind = axis.is_some_and(|axis| axis != 0);
+    let made = reshaped_behind_samples(interp, call, is_behind, |shape| dims::unsqueeze(shape, axis?));
+    match made {
+        Value::Tensor(made) => Value::tensor(Tensor { has_axis: true, ..(*made).clone() }),
+        other => other,
+    }
 }
 
 /// Without axes it turns the order around, as NumPy does.
@@ -312,5 +336,7 @@ pub(crate) fn gather(interp: &mut Interp, call: &Invocation) -> Value {
     let hazards = union_hazards(&tensor.hazards, &index.hazards);
     let shape = index.shape.clone();
     let relation = index.picked_from(&tensor);
-    Value::tensor(Tensor { hazards, mark: None, relation, ..kept(interp, &tensor).with_shape(shape) })
+    let has_axis = index.is_spread();
+    let picked = kept(interp, &tensor).with_shape(shape);
+    Value::tensor(Tensor { hazards, mark: None, relation, has_axis, ..picked })
 }
