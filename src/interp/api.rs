@@ -305,6 +305,11 @@ impl<'p> Interp<'p> {
         }
         let mut children = call.rest.clone();
         if self.heap.get(object).module().is_some() {
+            if let [named] = &call.rest[..]
+                && let Some(layers) = self.named_layers(object, named, call.place)
+            {
+                children = layers;
+            }
             for param in &api.params {
                 let value = call.get(&param.name);
                 // `*layers` are there already, one by one.
@@ -332,6 +337,18 @@ impl<'p> Interp<'p> {
             // None of them is there yet, so none is looked for.
             false => held.attrs.extend(&mut children),
         }
+    }
+
+    /// `Sequential(OrderedDict(conv=..., norm=...))`: the layers in a dict that is the only argument.
+    fn named_layers(&mut self, object: ObjId, named: &Value, place: Place) -> Option<Vec<Value>> {
+        let State::Dict(entries) = &self.heap.get(named.as_obj()?).state else { return None };
+        let is_whole = entries.other.is_none();
+        let (layers, exact) = self.module_items(named, false, place);
+        self.keep_by_name(object, named);
+        if let State::Module(module) = &mut self.heap.get_mut(object).state {
+            module.repeats |= !(exact && is_whole);
+        }
+        (!layers.is_empty()).then_some(layers)
     }
 
     /// Modules in a dict are attributes under their keys, too.
