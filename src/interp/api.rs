@@ -284,6 +284,9 @@ impl<'p> Interp<'p> {
         }
         self.keep_arguments(object, api, &invocation);
         self.settle_properties(object, &invocation);
+        if role == Some(Role::Module) {
+            super::stacked::put_together(self, object, call.place);
+        }
         Value::Obj(object)
     }
 

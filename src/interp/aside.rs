@@ -4,7 +4,7 @@
 use super::Interp;
 use crate::report::FileId;
 use crate::syntax::StmtId;
-use crate::trace::Called;
+use crate::trace::{Called, Observation};
 
 /// Steps that a block may take that is not taken.
 const FUEL: u32 = 2_000;
@@ -90,5 +90,22 @@ impl<'p> Interp<'p> {
         self.out.handed_over = handed_over;
         self.budget.floor = floor;
         came_to_its_end.then_some(seen)
+    }
+
+    /// Runs something that is taken back but for the observations that are to stay.
+    pub(crate) fn tried(&mut self, stays: fn(&Observation) -> bool, run: impl FnOnce(&mut Self)) {
+        let seen = self.out.observations.len();
+        let (grad, trained) = (self.ambient.grad.replace(true), self.graphs.trained);
+        let kept = self.graphs.kept;
+        self.trace.push(Vec::new());
+        self.heap.begin();
+        run(self);
+        self.heap.rollback();
+        self.trace.pop();
+        (self.ambient.grad, self.graphs.trained, self.graphs.kept) = (grad, trained, kept);
+        let later = self.out.observations.split_off(seen.min(self.out.observations.len()));
+        let mut certain: Vec<Observation> = later.into_iter().filter(stays).collect();
+        certain.iter_mut().for_each(|seen| (seen.lasting, seen.certain) = (true, true));
+        self.out.observations.extend(certain);
     }
 }

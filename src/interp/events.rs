@@ -164,6 +164,12 @@ pub struct OperationResult<'e> {
     pub result: RefCell<Value>,
 }
 
+/// A stack of layers was put together.
+pub struct StackMade {
+    pub stack: ObjId,
+    pub place: Place,
+}
+
 /// A layer that was called because the stack that holds it was.
 pub struct StackedLayer {
     /// Where the layer was put into the stack.

@@ -90,6 +90,8 @@ events! {
     on_exhausted(&Exhausted<'_>);
     /// An instance of a class of the project or of a framework was made; its constructor has not run yet.
     on_instance(&Instance);
+    /// A stack of layers was put together.
+    on_stack(&StackMade);
     /// A framework is about to train a model with data, or to predict of them.
     on_fit(&FitCall<'_>);
     /// A module is called from outside of any forward.

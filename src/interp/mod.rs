@@ -93,6 +93,7 @@ mod templates;
 mod told_apart;
 pub mod transfer;
 mod trees;
+mod tried_stacks;
 mod unconstructed;
 mod walked;
 
@@ -107,8 +108,8 @@ pub use events::{
     Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, DrawnByName, ElementRead,
     ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance,
     LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute, Operation, OperationResult, Operator,
-    Return, StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod,
-    Unpacked, Update,
+    Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall,
+    UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

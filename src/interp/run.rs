@@ -492,7 +492,7 @@ impl<'p> Interp<'p> {
             return Some(known.clone());
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
-        let (value, constructing) = self.counted_apart(|interp| interp.seeded_instance(object, site));
+        let (value, constructing) = self.instance_by_itself(object, site);
         self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
         self.supposed.instances.insert(object, value.clone());
         Some(value)

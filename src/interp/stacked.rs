@@ -1,8 +1,9 @@
 //! Containers of modules that grow: one layer after the other, before another, and in loops. What a loop adds to a
 //! stack in one of its rounds is a part of the stack that stands for any number of them.
 
-use super::Interp;
+use super::{Interp, StackMade};
 use crate::apis::{Api, Role, Transfer};
+use crate::report::Place;
 use crate::values::*;
 use ustr::Ustr;
 
@@ -57,6 +58,14 @@ fn count_of_children(interp: &Interp<'_>, object: ObjId) -> usize {
 /// Whether calling a container calls its children, one after the other.
 pub(super) fn is_stack(interp: &Interp<'_>, object: ObjId) -> bool {
     interp.layer_api(object).and_then(Api::transfer) == Some(Transfer::Sequential)
+}
+
+/// A stack was put together.
+pub(super) fn put_together(interp: &mut Interp<'_>, stack: ObjId, place: Place) {
+    let open = interp.heap.get(stack).module().is_none_or(|module| module.open || module.repeats);
+    if !open && is_stack(interp, stack) && !interp.is_out_of_fuel() {
+        interp.on_stack(&StackMade { stack, place });
+    }
 }
 
 /// The children of a container as a call goes through them, where a loop has added some, too.

@@ -3,9 +3,9 @@
 
 use super::{Interp, lineage::Base};
 use crate::apis::{Api, Role, Transfer};
-use crate::report::{FileId, Place, Span};
+use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
-use crate::trace::FnKey;
+use crate::trace::{Called, FnKey};
 use crate::values::*;
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
@@ -49,6 +49,28 @@ impl<'p> Interp<'p> {
                 self.on_a_ration(key, |interp| interp.construct_once(file, class, function));
             }
         }
+    }
+
+    /// An instance whose constructor's arguments are not known, and what would have been counted: nothing stays of it but
+    /// what is certain of its stacks. What fits one size only says nothing where somebody calls the constructor.
+    pub(super) fn instance_by_itself(&mut self, class: ObjId, site: Place) -> (Value, Called) {
+        let mut certain = Vec::new();
+        let made = self.counted_apart(|interp| {
+            let began = interp.out.observations.len();
+            let value = interp.seeded_instance(class, site);
+            let seen = interp.out.observations.split_off(began.min(interp.out.observations.len()));
+            certain.extend(seen.into_iter().filter(|seen| seen.certain));
+            value
+        });
+        let constructor = match self.find_attr(class, Ustr::from("__init__")) {
+            Some(Value::Function(closure)) => Some(FnKey { file: closure.file, function: closure.function }),
+            _ => None,
+        };
+        for seen in certain.iter_mut().filter(|seen| seen.at.confidence < Confidence::High) {
+            seen.at.seeded = seen.at.seeded.or(constructor);
+        }
+        self.out.observations.extend(certain);
+        made
     }
 
     fn construct_once(&mut self, file: FileId, class: ClassId, constructor: &Function) {

@@ -11,13 +11,15 @@ pub struct Observation {
     pub at: At,
     /// It is so in the first iteration of the loops around, whatever later ones find.
     pub lasting: bool,
+    /// It holds of what was put together here, whoever does so.
+    pub certain: bool,
     kind: TypeId,
     what: Box<dyn Any>,
 }
 
 impl Observation {
     pub fn new<T: Any>(at: At, what: T) -> Observation {
-        Observation { at, lasting: false, kind: TypeId::of::<T>(), what: Box::new(what) }
+        Observation { at, lasting: false, certain: false, kind: TypeId::of::<T>(), what: Box::new(what) }
     }
 
     pub fn is<T: Any>(&self) -> bool {

@@ -7,10 +7,11 @@ use crate::apis::Need;
 use crate::interp::transfer::{Misplaced, misplaced_index};
 use crate::interp::{
     AttributeWrite, Checker, ForwardCall, Indexed, Interp, Invocation, LossCall, Operation, Operator,
-    StackedLayer, Tried,
+    StackMade, StackedLayer, Tried,
 };
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{BinaryOp, ExprId};
+use crate::trace::Observation;
 use crate::values::{ClassRef, Int, Note, ObjId, Tensor, Value};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -31,6 +32,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_loss: Some(meet_target),
     on_operation: Some(operate),
     on_stacked_layer: Some(stacked),
+    on_stack: Some(tries_stack),
     on_try_end: Some(tried),
     ..Checker::SILENT
 };
@@ -51,6 +53,8 @@ pub(super) struct Misfit {
     pub excused: Cell<bool>,
     /// Where the stack was called that the layer is in.
     pub stack: Cell<Option<Place>>,
+    /// Nobody has called it yet: it was put together so.
+    pub in_trial: bool,
 }
 
 /// What was given shapes that it does not take.
@@ -130,7 +134,9 @@ fn call(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     if layer.is_some_and(replaced) {
         return;
     }
-    let Some(found) = call.api.needs.iter().find_map(|need| broken(cx, need, call, layer)) else { return };
+    let in_trial = cx.remember(|trial: &mut Trial| trial.0);
+    let found = call.api.needs.iter().find_map(|need| broken(cx, need, call, layer, in_trial));
+    let Some(found) = found else { return };
     let sure = layer.map_or(Confidence::High, |layer| cx.heap.get(layer).confidence);
     let what = match layer {
         Some(layer) => Subject::Layer { written: written(cx, layer), made: cx.heap.get(layer).site },
@@ -253,6 +259,7 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
         undecided,
         excused: Cell::new(false),
         stack: Cell::new(None),
+        in_trial: cx.remember(|trial: &mut Trial| trial.0),
     };
     cx.observe_for_good(place, misfit, confidence);
 }
@@ -282,6 +289,21 @@ struct Resizing(FxHashMap<FileId, bool>);
 
 /// Methods that change the shape of a tensor in place.
 const RESIZING: [&str; 2] = [".resize_(", ".resize_as_("];
+
+/// A stack runs that nobody calls yet.
+#[derive(Default)]
+struct Trial(bool);
+
+/// What is put together fits together, whatever comes in, and on whichever way it is made: its layers are of one way.
+fn tries_stack(cx: &mut Interp<'_>, made: &StackMade) {
+    let arms = cx.undecided_arms();
+    let around = cx.remember(|all: &mut Forwards| std::mem::replace(&mut all.0, vec![arms]));
+    cx.remember(|trial: &mut Trial| trial.0 = true);
+    let is_misfit = |seen: &Observation| seen.get::<Misfit>().is_some();
+    cx.tried(is_misfit, |cx| cx.through_stack(made.stack, made.place));
+    cx.remember(|trial: &mut Trial| trial.0 = false);
+    cx.remember(|all: &mut Forwards| all.0 = around);
+}
 
 /// A layer of a stack is shown where it is put there.
 fn stacked(cx: &mut Interp<'_>, layer: &StackedLayer) {

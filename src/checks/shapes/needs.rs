@@ -25,6 +25,8 @@ struct Applied<'a, 'p> {
     call: &'a Invocation<'a>,
     /// The layer that is called.
     layer: Option<ObjId>,
+    /// It runs in the stack that it was just put into.
+    in_trial: bool,
 }
 
 /// The need of a call that is surely not met.
@@ -33,8 +35,9 @@ pub(super) fn broken(
     need: &Apply<Need>,
     call: &Invocation<'_>,
     layer: Option<ObjId>,
+    in_trial: bool,
 ) -> Option<Broken> {
-    Applied { cx, need, call, layer }.broken()
+    Applied { cx, need, call, layer, in_trial }.broken()
 }
 
 impl Applied<'_, '_> {
@@ -108,7 +111,9 @@ impl Applied<'_, '_> {
         let wants = self.int(1)?;
         let input = self.tensor(0)?;
         let by_chance = |layer| self.cx.equal_by_chance(layer, &input, &gets, &wants);
-        (gets.surely_differs(&wants) || self.layer.is_some_and(by_chance)).then_some(())?;
+        // What the user may change of one layer fits the next by chance, and as it is written it does not.
+        let by_default = || self.in_trial && both_numbers(&gets, &wants) && gets.known() != wants.known();
+        (gets.surely_differs(&wants) || self.layer.is_some_and(by_chance) || by_default()).then_some(())?;
         let fault = Fault::Size { gets, wants, unit };
         Some(Broken { fault, input, other: None, argument: self.name(1) })
     }
@@ -277,6 +282,11 @@ impl Applied<'_, '_> {
 
 fn has_no_numbers(tensor: &Tensor) -> bool {
     tensor.shape.as_deref().is_some_and(|shape| shape.iter().any(|size| size.known().is_none_or(|n| n <= 0)))
+}
+
+/// Whether both are numbers, if of a default.
+fn both_numbers(a: &Int, b: &Int) -> bool {
+    a.known().is_some() && b.known().is_some()
 }
 
 fn both_known(a: &Int, b: &Int) -> bool {

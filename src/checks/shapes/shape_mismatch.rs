@@ -4,7 +4,7 @@ use super::faults::Fault;
 use super::misfits::{Misfit, Subject};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
-use crate::names::guards;
+use crate::names::{guards, subject_of};
 use crate::report::{Diagnostic, FileId, Fix, Place, Severity, Span, units};
 use crate::syntax::{Expr, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::At;
@@ -29,11 +29,15 @@ const SCALARS: (&str, (u64, u64)) = ("torch", (0, 4));
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     let mut guarded = Guarded::default();
-    for (at, misfit) in script.observed::<Misfit>() {
+    // What was called so says more than what was put together so.
+    let (tried, called): (Vec<_>, Vec<_>) =
+        script.observed::<Misfit>().partition(|(_, misfit)| misfit.in_trial);
+    for (at, misfit) in called.into_iter().chain(tried) {
         let asked = || misfit.undecided && is_asked_about(script, at.place);
         let without_scalars = || is_of_scalar(misfit) && !script.pins.allow_since(SCALARS.0, SCALARS.1);
         if misfit.excused.get()
             || without_scalars()
+            || misfit.in_trial && !is_called(script, misfit)
             || guarded.holds(script, at.place)
             || asked()
             || !seen.insert(at.place)
@@ -49,6 +53,24 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = words.fix();
         out.push(finding.fix(fix).note(words.outcome()).help(words.help()), at);
     }
+}
+
+/// Whether the stack that a layer was put into is called as a whole by what it is called: who goes through it, or takes
+/// layers out of it, may do something in between.
+fn is_called(script: &Script, misfit: &Misfit) -> bool {
+    let Some(stack) = misfit.stack.get() else { return false };
+    let module = script.project.module(stack.file);
+    let (tree, function) = (&module.tree, script.draft(stack.file).function_around(stack.span));
+    let is_called = |target: &ExprId| {
+        let subject = subject_of(tree, &module.names, *target, function);
+        subject.is_some_and(|subject| module.relations().calls_of(subject).next().is_some())
+    };
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Assign { targets, value } if tree.expr(*value).span == stack.span => {
+            targets.iter().any(is_called)
+        }
+        _ => false,
+    })
 }
 
 /// Whether a misfit is that something has no dimensions.
@@ -182,6 +204,9 @@ impl Words<'_, '_> {
     /// What comes of it: of sizes that a caller chooses, one may be right.
     fn outcome(&self) -> String {
         match &self.misfit.fault {
+            Fault::Size { gets, wants, .. } if gets.known().is_some() && !gets.surely_differs(wants) => {
+                "with the default sizes, this raises an error".to_owned()
+            }
             Fault::Size { gets, wants, .. } if !gets.surely_differs(wants) => {
                 format!("this raises an error unless {} equals {}", self.size(gets), self.size(wants))
             }
@@ -278,7 +303,7 @@ impl Words<'_, '_> {
                 finding = finding.because(made, format!("{} is computed here", self.written(tensor)));
             }
         }
-        if let Some(called) = self.misfit.stack.get() {
+        if let Some(called) = self.misfit.stack.get().filter(|_| !self.misfit.in_trial) {
             finding = finding.because(called, "it is called here");
         }
         match &self.misfit.what {
