@@ -179,7 +179,9 @@ impl Script<'_> {
         let found = relations.acts().iter().filter(|act| {
             let ExprKind::Call { callee, .. } = &module.tree.expr(act.call).kind else { return false };
             let used = match &module.tree.expr(*callee).kind {
-                ExprKind::Attribute { base, name, .. } if breaks.methods.iter().any(|one| name == one) => base,
+                ExprKind::Attribute { base, name, .. } if breaks.methods.iter().any(|one| name == one) => {
+                    base
+                }
                 ExprKind::Attribute { .. } | ExprKind::Name(_) => callee,
                 _ => return false,
             };

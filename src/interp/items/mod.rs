@@ -322,9 +322,7 @@ impl<'p> Interp<'p> {
             let others = self.registers_from_elsewhere(object, &value);
             if let State::Dict(entries) = &mut self.heap.get_mut(object).state {
                 entries.set(key.clone(), value);
-                if others {
-                    entries.other = Some(Value::Unknown);
-                }
+                entries.other = if others { Some(Value::Unknown) } else { entries.other.take() };
             }
             return;
         }
