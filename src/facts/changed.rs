@@ -182,7 +182,7 @@ impl Script<'_> {
                 ExprKind::Attribute { base, name, .. } if breaks.methods.iter().any(|one| name == one) => {
                     base
                 }
-                ExprKind::Attribute { .. } | ExprKind::Name(_) => callee,
+                ExprKind::Name(_) => callee,
                 _ => return false,
             };
             // What a function does with a name before it is bound is about another value.
