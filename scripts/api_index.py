@@ -124,7 +124,7 @@ PACKAGES = [
     Package("lightning", "lightning", (1, 8), ["lightning"],
             shut=["lightning.app", "lightning.store", "lightning.data"],
             elsewhere={"lightning.pytorch": "pytorch_lightning"}),
-    Package("transformers", "transformers", (2, 0), ["transformers"], most=20,
+    Package("transformers", "transformers", (2, 0), ["transformers"], most=120,
             only=["transformers.trainer", "transformers.training_args", "transformers.optimization", "transformers.data",
                   "transformers.trainer_callback", "transformers.trainer_utils", "transformers.trainer_seq2seq",
                   "transformers.training_args_seq2seq"]),

@@ -18,6 +18,8 @@ class Module:
     is_open: bool = False
     # Part of it is in a Python that is not read: even what is told to be closed is open.
     is_broken: bool = False
+    # Modules whose names it takes where only type checkers come.
+    checked: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -160,6 +162,9 @@ class Library:
             for name, value in inner.items():
                 if other.listed is None and name.startswith("_"):
                     continue
+                # Only type checkers come here: what runs loads what is asked for, and no submodules along with it.
+                if str(key) in module.checked and isinstance(value, Inner):
+                    continue
                 names.setdefault(name, value)
         names.update({name: what for name, what in module.bound.items() if not isinstance(name, Star)})
         for child in self.children.get(module.name, ()):
@@ -232,6 +237,11 @@ class Binder:
             case ast.If() | ast.For() | ast.While():
                 if isinstance(node, ast.For):
                     self.target(node.target, None)
+                if isinstance(node, ast.If) and chain(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+                    self.module.checked.update(
+                        self.source(one) for one in node.body
+                        if isinstance(one, ast.ImportFrom) and one.names[0].name == "*"
+                    )
                 self.run(node.body)
                 self.run(node.orelse)
             case ast.With():
