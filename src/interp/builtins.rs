@@ -53,6 +53,7 @@ impl<'p> Interp<'p> {
                     self.set_attr(&receiver, name, value, call.place);
                 } else if let (Some(module), Some(value)) = (first.and_then(Value::as_obj), call.arg(2, "")) {
                     let value = value.clone();
+                    self.open_options(module);
                     self.register_unnamed(module, &value);
                 }
                 Value::None

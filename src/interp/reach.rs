@@ -145,6 +145,7 @@ impl Interp<'_> {
             found.insert(object);
         }
         self.burn_over(here.attrs.len() + here.notes.len() + here.state.held() + 1);
+        self.open_options(object);
         if depth == 0 || self.is_out_of_fuel() {
             return;
         }

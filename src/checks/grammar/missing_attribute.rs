@@ -1,5 +1,6 @@
 //! Attributes that a value does not have: Python raises an `AttributeError` where they are read.
 
+use super::missing_option;
 use super::tried::is_tried;
 use crate::apis::Role;
 use crate::apis::index::{self, Answer};
@@ -25,6 +26,8 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) static CHECKER: Checker = Checker { on_missing_attribute: Some(read), ..Checker::SILENT };
 
+pub(super) const RAISES: &str = "this raises an `AttributeError`";
+
 /// What tuples, lists, sets, named tuples and sizes have as tensors and modules do.
 const OF_CONTAINERS: [&str; 10] =
     ["add", "copy", "count", "index", "indices", "numel", "remove", "sort", "update", "values"];
@@ -46,6 +49,11 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
     let &MissingAttribute { value, name, place } = missing;
     if cx.is_provided_for() || !is_written(cx, place, name) || is_tried(cx, place, "AttributeError") {
         return;
+    }
+    if let Some(seen) = missing_option::unknown_option(cx, value, name) {
+        // Whoever chooses this branch has the same options.
+        let sure = if cx.undecided_arms() == 0 { Confidence::High } else { Confidence::Medium };
+        return cx.observe(place, seen, sure);
     }
     let Some(of) = lacking(cx, value, name) else { return };
     // What a value is may depend on the test around it; whose method runs does not.
@@ -188,6 +196,7 @@ fn check(script: &Script, out: &mut Findings) {
         let Absent { of, name } = absent;
         let message = format!("{of} has no attribute `{name}`");
         let finding = script.finding(RULE.id, RULE.severity, at, message);
-        out.push(finding.note("this raises an `AttributeError`"), at);
+        out.push(finding.note(RAISES), at);
     }
+    missing_option::unknown_options(script, out);
 }

@@ -9,6 +9,7 @@ mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
 mod missing_attribute;
+mod missing_option;
 mod option_uses;
 mod skipped_context;
 mod super_arguments;

@@ -41,20 +41,39 @@ fn parser(interp: &mut Interp, call: &Call) -> Value {
     let id = interp.alloc(call.place, ClassRef::Api(ustr(PARSER)), State::Plain);
     let options = alloc_part(interp, call.place, 0, ClassRef::Builtin, State::Dict(Entries::default()));
     interp.heap.get_mut(id).set_attr(ustr(OPTIONS), Value::Obj(options));
-    if let Some(parents) = call.keyword("parents") {
-        let parents = iteration::iterate(interp, &parents.value, call.place).exact.unwrap_or_default();
-        for parent in parents.iter().filter_map(Value::as_obj) {
-            for (name, value) in options_of(interp, parent) {
-                set_option(interp, id, &name, value, false);
-            }
+    take_over(interp, id, call);
+    Value::Obj(id)
+}
+
+/// `ArgumentParser(parents=[common])` has the options of the others.
+fn take_over(interp: &mut Interp, id: ObjId, call: &Call) {
+    let parents = match call.keyword("parents").map(|passed| passed.value.clone()) {
+        Some(parents) => iteration::iterate(interp, &parents, call.place).exact,
+        None => Some(Vec::new()),
+    };
+    let is_parser = |interp: &Interp, value: &Value| {
+        let object = value.as_obj();
+        object.filter(|object| interp.heap.get(*object).class == ClassRef::Api(ustr(PARSER)))
+    };
+    let known = parents.as_ref().is_some_and(|all| all.iter().all(|one| is_parser(interp, one).is_some()));
+    if call.open || !known {
+        interp.open_options(id);
+    }
+    for parent in parents.unwrap_or_default().iter().filter_map(Value::as_obj) {
+        if interp.has_open_options(parent) {
+            interp.open_options(id);
+        }
+        for (name, value) in options_of(interp, parent) {
+            set_option(interp, id, &name, value, false);
         }
     }
-    Value::Obj(id)
 }
 
 fn converting(interp: &mut Interp, call: &Call) -> Value {
     let parser = parser(interp, call);
     if let Some(id) = parser.as_obj() {
+        // An option `--optimizer.lr` is an attribute of an attribute.
+        interp.open_options(id);
         convert_by_itself(interp, id);
     }
     parser
@@ -141,7 +160,11 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
             add_argument(interp, id, call);
             Some(Value::Unknown)
         }
-        "add_argument_group" | "add_mutually_exclusive_group" | "add_parser" => Some(Value::Obj(id)),
+        "add_argument_group" | "add_mutually_exclusive_group" => Some(Value::Obj(id)),
+        "add_parser" => {
+            take_over(interp, id, call);
+            Some(Value::Obj(id))
+        }
         "add_subparsers" => {
             if let Some(dest) =
                 call.keyword("dest").and_then(|passed| passed.value.as_str().map(str::to_owned))
@@ -178,7 +201,10 @@ pub(super) fn method(interp: &mut Interp, id: ObjId, name: &str, call: &Call) ->
         }
         "error" | "exit" | "print_help" | "print_usage" => Some(Value::None),
         "format_help" | "format_usage" => Some(Value::Str(None)),
-        _ => None,
+        _ => {
+            interp.open_options(id);
+            None
+        }
     }
 }
 
@@ -200,7 +226,13 @@ fn declared(call: &Call) -> Option<Declared<'_>> {
 }
 
 fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
-    let Some(declared) = declared(call) else { return };
+    let dest = call.keyword("dest").map(|passed| &passed.value);
+    if call.open
+        || call.positional.iter().map(|passed| &passed.value).chain(dest).any(|name| name.as_str().is_none())
+    {
+        interp.open_options(id);
+    }
+    let Some(declared) = declared(call) else { return interp.open_options(id) };
     if let Some(name) = declared.names.last().filter(|_| interp.heap.attr(id, ustr(CONVERTS)).is_none()) {
         interp.on_option(&DeclaredOption { name, dest: ustr(&declared.dest), call });
     }
@@ -283,6 +315,9 @@ fn parsed(default: &Value, kind: Kind) -> Value {
 }
 
 fn set_defaults(interp: &mut Interp, id: ObjId, call: &Call) {
+    if call.open {
+        interp.open_options(id);
+    }
     for (name, Passed { value, place }) in &call.keywords {
         let value = match value {
             // `set_defaults(run=train)`: the way to the function of a subcommand.
@@ -298,6 +333,9 @@ fn parse(interp: &mut Interp, id: ObjId, call: &Call) -> Value {
     let into = call.arg(1, "namespace").and_then(Value::as_obj);
     let parsed =
         into.unwrap_or_else(|| interp.alloc(call.place, ClassRef::Api(ustr(NAMESPACE)), State::Plain));
+    if call.arg(1, "namespace").is_none() {
+        interp.note_parsed(parsed, id);
+    }
     let object = interp.heap.get_mut(parsed);
     for (name, value) in known {
         let Key::Str(name) = name else { continue };

@@ -14,6 +14,7 @@ mod hydra;
 mod iteration;
 mod itertools;
 mod numbers;
+mod options;
 mod outside;
 mod paths;
 mod stdlib;
