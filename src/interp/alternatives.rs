@@ -162,7 +162,9 @@ impl<'p> Interp<'p> {
             Unfit::TooMany { .. } => {
                 self.inlined(closure, receiver, &Call { open: true, ..Call::new(call.place) })
             }
-            Unfit::Missing(_) | Unfit::Unexpected(_) => self.inlined(closure, receiver, call),
+            Unfit::Missing(_) | Unfit::Unexpected(_) | Unfit::Twice(_) => {
+                self.inlined(closure, receiver, call)
+            }
         };
         self.pop_context(before);
         Value::Unknown
@@ -220,6 +222,13 @@ pub fn unfit(params: &[Param], given: usize, names: &[Ustr]) -> Option<Unfit> {
     {
         return Some(Unfit::Unexpected(*name));
     }
+    let twice = by_position
+        .clone()
+        .take(given)
+        .find(|param| param.kind != ParamKind::PositionalOnly && names.contains(&param.name));
+    if let Some(param) = twice {
+        return Some(Unfit::Twice(param.name));
+    }
     let takes = by_position.clone().count();
     if given > takes && !takes_rest(ParamKind::Star) {
         return Some(Unfit::TooMany { takes, given });
@@ -235,6 +244,11 @@ pub fn unfit(params: &[Param], given: usize, names: &[Ustr]) -> Option<Unfit> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     Unexpected(Ustr),
+    /// By position and by name.
+    Twice(Ustr),
     Missing(Rc<[Ustr]>),
-    TooMany { takes: usize, given: usize },
+    TooMany {
+        takes: usize,
+        given: usize,
+    },
 }

@@ -84,6 +84,8 @@ pub struct Invocation<'a> {
     pub gives: Option<&'a Apply<Transfer>>,
     pub place: Place,
     bound: Vec<(Ustr, Passed)>,
+    /// How many of them are given by position.
+    by_position: usize,
     /// What `*args` takes.
     pub rest: Vec<Value>,
     /// What `**kwargs` takes, and keywords that the entry does not list.
@@ -106,6 +108,7 @@ impl<'a> Invocation<'a> {
             gives: api.gives.as_ref(),
             place: call.place,
             bound: Vec::with_capacity(params.len()),
+            by_position: 0,
             rest: Vec::new(),
             more: Vec::new(),
             open: call.open,
@@ -127,6 +130,7 @@ impl<'a> Invocation<'a> {
                 ParamKind::KeywordOnly | ParamKind::DoubleStar => {}
             }
         }
+        invocation.by_position = invocation.bound.len();
         invocation.rest.extend(positional.map(|passed| passed.value));
         for (name, passed) in &call.keywords {
             let lists = |name: &str| {
@@ -155,6 +159,13 @@ impl<'a> Invocation<'a> {
 
     pub fn is_given(&self, name: &str) -> bool {
         self.bound.iter().any(|(known, _)| *known == name)
+    }
+
+    /// A parameter that is given by position and by name, and where it is given again.
+    pub fn given_twice(&self) -> Option<(Ustr, Place)> {
+        let (by_position, by_name) = self.bound.split_at(self.by_position);
+        let again = |(name, _): &&(Ustr, Passed)| by_position.iter().any(|(known, _)| known == name);
+        by_name.iter().find(again).map(|(name, passed)| (*name, passed.place))
     }
 
     /// The value of a parameter: as passed, its default, or unknown.

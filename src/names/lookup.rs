@@ -17,7 +17,7 @@ const LIBRARY: &str = "lib";
 
 /// Modules of Python that packages like to name their own modules after. Inside a package the
 /// plain import means Python's.
-const STANDARD: [&str; 31] = [
+const STANDARD: [&str; 32] = [
     "abc",
     "ast",
     "code",
@@ -49,6 +49,7 @@ const STANDARD: [&str; 31] = [
     "time",
     "types",
     "typing",
+    "warnings",
 ];
 
 /// Where a module was found.

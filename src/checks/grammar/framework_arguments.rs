@@ -1,6 +1,8 @@
-//! Arguments that methods of a framework's schedules need: `ReduceLROnPlateau.step()` without its metric.
+//! Arguments that methods of a framework's schedules need: `ReduceLROnPlateau.step()` without its metric. And what
+//! constructors of a framework are given by position and by name.
 
 use super::mismatched_arguments::{RAISES, RULE, listed};
+use super::tried::is_tried;
 use crate::apis::{ParamKind, Role};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
@@ -8,12 +10,26 @@ use crate::report::Confidence;
 use std::rc::Rc;
 use ustr::Ustr;
 
-pub(super) static CHECKER: Checker = Checker { on_call: Some(called), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_call: Some(called), on_arguments: Some(made), ..Checker::SILENT };
 
 /// A method of a framework was called without what it needs.
 struct Lacking {
     method: Rc<str>,
     names: Vec<Ustr>,
+}
+
+/// A class of a framework is given an argument twice.
+struct Twice {
+    class: Ustr,
+    name: Ustr,
+}
+
+fn made(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let Some((name, place)) = call.given_twice().filter(|_| !call.open) else { return };
+    if !cx.is_provided_for() && !is_tried(cx, place, "TypeError") {
+        cx.observe(place, Twice { class: call.api.name, name }, Confidence::High);
+    }
 }
 
 fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
@@ -43,5 +59,11 @@ pub(super) fn lacking_arguments(script: &Script, out: &mut Findings) {
             .note(RAISES)
             .help(format!("pass {names}, such as the loss of the validation"));
         out.push(finding, at);
+    }
+    for (at, Twice { class, name }) in script.observed_once::<Twice>() {
+        let class = class.rsplit('.').next().unwrap_or(class);
+        let message = format!("`{class}` receives `{name}` by position and by name");
+        let finding = script.finding(RULE.id, RULE.severity, at, message);
+        out.push(finding.note(RAISES).help(format!("pass `{name}` once")), at);
     }
 }

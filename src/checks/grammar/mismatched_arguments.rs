@@ -129,7 +129,7 @@ fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
     let is_flag = |name: &Ustr| matches!(name.as_str(), "training" | "mask");
     let by_keras = function.name == "call"
         && match &unfit.unfit {
-            Unfit::Unexpected(name) => is_flag(name),
+            Unfit::Unexpected(name) | Unfit::Twice(name) => is_flag(name),
             Unfit::Missing(names) => names.iter().all(is_flag),
             Unfit::TooMany { .. } => false,
         };
@@ -183,7 +183,7 @@ fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
         _ => called == Some(function.name),
     };
     let is_strange = |arg: &&Arg| match (arg.kind, &unfit.unfit) {
-        (ArgKind::Keyword(name), Unfit::Unexpected(strange)) => name == *strange,
+        (ArgKind::Keyword(name), Unfit::Unexpected(strange) | Unfit::Twice(strange)) => name == *strange,
         _ => false,
     };
     let strange = args.iter().find(is_strange).map(|arg| arg.span);
@@ -218,6 +218,7 @@ fn report(script: &Script, at: &At, seen: &Mismatch, out: &mut Findings) {
     let near = near(seen);
     let message = match &seen.unfit {
         Unfit::Unexpected(name) => format!("`{function}` has no argument `{name}`"),
+        Unfit::Twice(name) => format!("`{function}` receives `{name}` by position and by name"),
         Unfit::Missing(names) => format!("`{function}` is called without {}", listed(names)),
         Unfit::TooMany { takes, given } => {
             let s = if *takes == 1 { "" } else { "s" };
