@@ -14,6 +14,7 @@ pub(crate) const OWNED: &[&str] = &[
     "device",
     "eval",
     "graph",
+    "hiding",
     "loop",
     "session",
     "setup",

@@ -2,8 +2,8 @@
 //! bound methods; and writing and deleting them.
 
 use super::{
-    AttributeWrite, Call, Interp, MissingAttribute, Uncalled, lineage::Base, modules::FORWARDS, python,
-    roles::is_guessed, transfer,
+    AttributeWrite, Call, HiddenAttribute, Interp, MissingAttribute, Uncalled, lineage::Base,
+    modules::FORWARDS, python, roles::is_guessed, transfer,
 };
 use crate::apis::Api;
 use crate::names::Subject;
@@ -168,6 +168,9 @@ impl<'p> Interp<'p> {
     }
 
     fn object_attr(&mut self, object: ObjId, name: Ustr, place: Place) -> Value {
+        if let Some((wrapper, sure)) = self.hidden_by(object) {
+            self.on_hidden_attribute(&HiddenAttribute { object, wrapper, sure, name, place });
+        }
         if let Some(parameter) = self.parameter_named(object, name) {
             self.note_handed_out(object);
             return Value::Params(Rc::new(parameter));

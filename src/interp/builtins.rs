@@ -77,6 +77,10 @@ impl<'p> Interp<'p> {
     /// `hasattr(loss, "item")`: what tensors have, a tensor has.
     fn surely_has(&self, call: &Call) -> bool {
         let name = call.arg(1, "").and_then(Value::as_str).map(Ustr::from);
+        let object = call.arg(0, "").and_then(Value::as_obj);
+        if object.and_then(|object| self.hidden_by(object)).is_some_and(|(_, sure)| sure) {
+            return name.is_some_and(|name| name == "module");
+        }
         let is_tensor = matches!(call.arg(0, ""), Some(Value::Tensor(_)));
         is_tensor && name.is_some_and(|name| self.apis.method_of(Role::Tensor, name).is_some())
     }

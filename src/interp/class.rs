@@ -345,6 +345,9 @@ impl<'p> Interp<'p> {
             Value::Device(_) | Value::DType(_) if matches!(class, Value::Api(_)) => return None,
             other => return is_plain_instance(other, class),
         };
+        if let Some(answer) = self.is_wrapper(object, class) {
+            return Some(answer);
+        }
         let here = self.heap.get(object);
         // One of several is of a class where all of them are.
         let is_of_none = here.class == ClassRef::Builtin;

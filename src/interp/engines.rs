@@ -7,6 +7,12 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// What a class owns that answers for no attribute of the module within it.
+const HIDING: &str = "hiding";
+
+/// Of such a wrapper, its class.
+const WRAPPED_BY: Note = Note::new("wrapped by");
+
 impl<'p> Interp<'p> {
     /// `DataParallel(model)`, `torch.compile(model)`: the same parameters, called through a wrapper.
     pub(super) fn wrap(&mut self, call: &Invocation) -> Value {
@@ -37,6 +43,9 @@ impl<'p> Interp<'p> {
         let wrapper = self.heap.get_mut(outer);
         (wrapper.attrs, wrapper.notes) = (original.attrs, original.notes);
         wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
+        if self.apis.owns(call.api.name).iter().any(|part| part == HIDING) {
+            self.heap.note(outer, WRAPPED_BY, Value::Api(call.api.name));
+        }
         Value::Obj(outer)
     }
 
@@ -47,6 +56,33 @@ impl<'p> Interp<'p> {
                 module.device = Device::Automatic;
             }
         });
+    }
+
+    /// The wrapper that hides what the module within it has, and whether the object is surely wrapped, not on some paths
+    /// only.
+    pub fn hidden_by(&self, object: ObjId) -> Option<(Ustr, bool)> {
+        self.heap.get(object).module()?;
+        let wrapper = |one: ObjId| match self.heap.noted(one, WRAPPED_BY) {
+            Some(Value::Api(name)) => Some(*name),
+            _ => None,
+        };
+        // One that was merged has the notes of either.
+        if !self.heap.is_merged(object) {
+            return wrapper(object).map(|name| (name, true));
+        }
+        let members = self.heap.stands_for(object);
+        let name = members.iter().find_map(wrapper)?;
+        Some((name, members.iter().all(|one| wrapper(one).is_some())))
+    }
+
+    /// Whether a wrapped module is an instance of a class: of its wrapper, and not of its own any more.
+    pub(super) fn is_wrapper(&self, object: ObjId, class: &Value) -> Option<bool> {
+        let (wrapper, _) = self.hidden_by(object).filter(|(_, sure)| *sure)?;
+        match class {
+            Value::Api(name) => self.is_api(ClassRef::Api(wrapper), *name).then_some(true),
+            Value::Obj(_) => Some(false),
+            _ => None,
+        }
     }
 
     /// Values in an engine's care: it places them, and decides when steps are real.

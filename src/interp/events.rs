@@ -252,6 +252,17 @@ pub struct MissingAttribute<'e> {
     pub place: Place,
 }
 
+/// `DataParallel(model).encode`
+pub struct HiddenAttribute {
+    pub object: ObjId,
+    /// The class of the wrapper.
+    pub wrapper: Ustr,
+    /// It is wrapped on all paths.
+    pub sure: bool,
+    pub name: Ustr,
+    pub place: Place,
+}
+
 /// `left == right`
 pub struct TensorCompare<'e> {
     pub left: &'e Value,

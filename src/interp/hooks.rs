@@ -174,6 +174,8 @@ events! {
     on_uncalled(&Uncalled<'_>);
     /// An attribute is read that is not there, as far as what was rehearsed says.
     on_missing_attribute(&MissingAttribute<'_>);
+    /// An attribute is read of a module in a wrapper, which may have it or not.
+    on_hidden_attribute(&HiddenAttribute);
     /// Two values were compared, of which one at least is a tensor.
     on_tensor_compare(&TensorCompare<'_>);
     /// A loader is about to make its first batch, as its workers do.

@@ -106,10 +106,10 @@ pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
     Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, DrawnByName, ElementRead,
-    ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, Indexed, Instance,
-    LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute, Operation, OperationResult, Operator,
-    Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall,
-    UnknownMethod, Unpacked, Update,
+    ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, HiddenAttribute,
+    Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute, Operation,
+    OperationResult, Operator, Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried,
+    Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

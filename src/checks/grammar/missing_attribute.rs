@@ -1,5 +1,6 @@
 //! Attributes that a value does not have: Python raises an `AttributeError` where they are read.
 
+use super::hidden_attribute::hidden_attributes;
 use super::missing_option;
 use super::tried::is_tried;
 use crate::apis::Role;
@@ -66,7 +67,7 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
 }
 
 /// `getattr(x, "name", None)` reads it as well, and says what it is otherwise.
-fn is_written(cx: &Interp<'_>, place: Place, name: Ustr) -> bool {
+pub(super) fn is_written(cx: &Interp<'_>, place: Place, name: Ustr) -> bool {
     read_at(cx, place).is_some_and(|(_, written)| written == name)
 }
 
@@ -199,4 +200,5 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(finding.note(RAISES), at);
     }
     missing_option::unknown_options(script, out);
+    hidden_attributes(script, out);
 }

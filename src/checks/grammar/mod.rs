@@ -5,6 +5,7 @@ mod always_true_option;
 mod bare_hooks;
 mod framework_arguments;
 mod handed_hooks;
+mod hidden_attribute;
 mod invalid_syntax;
 mod mismatched_arguments;
 mod mismatched_unpacking;
@@ -31,6 +32,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &always_true_option::CHECKER,
         &framework_arguments::CHECKER,
+        &hidden_attribute::CHECKER,
         &mismatched_arguments::CHECKER,
         &mismatched_unpacking::CHECKER,
         &missing_attribute::CHECKER,
