@@ -248,6 +248,7 @@ vocabulary! {
     ReducePair "reduce-pair" (X Dim [Keepdim]) "(values, indices)";
     Repeat "repeat" (X Sizes) [reforms] "tiled";
     ReplicaResult "replica-result" (Strategy F [Args Kwargs]) "what f gives in one of its replicas";
+    Reversed "reversed" (X) [keeps_values reforms] "a view in the opposite order, of an array with negative strides";
     Reshape "reshape" (X Shape) [keeps_values reforms] "one -1 is filled in";
     ReshapeBatched "reshape-batched" (Inputs Shape) "the first dimension stays";
     Same "same" (X) [keeps_values converts] "the same value";

@@ -180,6 +180,8 @@ pub struct Tensor {
     pub source: Source,
     /// Held by NumPy, not by the framework.
     pub is_array: bool,
+    /// Of an array, where a view of it was taken that goes backwards through memory: its strides are negative.
+    pub backwards: Option<Place>,
     /// `requires_grad` was asked for on the tensor itself.
     pub is_leaf: bool,
     /// One number, the mean of a batch, that nothing was multiplied with.
@@ -227,6 +229,7 @@ impl Default for Tensor {
             mark: None,
             source: Source::Unknown,
             is_array: false,
+            backwards: None,
             is_leaf: false,
             averaged: false,
             selects: false,
@@ -343,6 +346,8 @@ impl Tensor {
             },
             source: if self.source == other.source { self.source } else { Source::Unknown },
             is_array: self.is_array && other.is_array,
+            // An array that is flipped at random is flipped soon.
+            backwards: self.backwards.or(other.backwards),
             is_leaf: self.is_leaf && other.is_leaf,
             averaged: self.averaged && other.averaged,
             selects: self.selects && other.selects,

@@ -1,17 +1,18 @@
-//! NumPy arrays that are given to functions and layers of tensors.
+//! NumPy arrays that are given to functions and layers of tensors, and those of which no tensor can be made.
 
-use crate::apis::Role;
+use crate::apis::{Role, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{AppliedLayer, Checker, Interp, Invocation};
 use crate::report::{Confidence, Place, Severity};
+use crate::trace::At;
 use crate::values::{ClassRef, ObjId, Tensor};
 use std::rc::Rc;
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "array-for-tensor",
-    summary: "a NumPy array is passed to a function or layer that expects a tensor",
+    summary: "a NumPy array is passed to a function or layer that expects a tensor, or cannot become a tensor",
     group: Group::Device,
     severity: Severity::Error,
     since: "0.1.0",
@@ -21,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) static CHECKER: Checker =
-    Checker { on_call: Some(called), on_layer_applied: Some(applied), ..Checker::SILENT };
+    Checker { on_call: Some(called), on_layer_applied: Some(applied), on_end: Some(tell), ..Checker::SILENT };
 
 /// An array where a tensor has to be.
 struct ArrayGiven {
@@ -29,8 +30,42 @@ struct ArrayGiven {
     made: Option<Place>,
 }
 
+/// An array with negative strides that is to become a tensor.
+struct Backwards {
+    to: Rc<str>,
+    turned: Place,
+}
+
+/// Those that were seen: what a loader's workers do leaves no observation.
+#[derive(Default)]
+struct Seen(Vec<(At, Backwards)>);
+
+fn tell(cx: &mut Interp<'_>, (): ()) {
+    for (at, backwards) in cx.recall::<Seen>().0 {
+        cx.observe_at_for_good(at, backwards);
+    }
+}
+
+/// `torch.from_numpy(image[:, :, ::-1])`
+fn converted(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let Some(array) = call.nth_tensor(0).filter(|array| array.is_array) else { return };
+    let Some(turned) = array.backwards.filter(|_| !call.open && !cx.is_provided_for()) else { return };
+    if !cx.apis.is_of_arrays(call.api) {
+        let to = Rc::from(call.api.name.rsplit('.').next().unwrap_or_default());
+        let at = cx.at(call.place, array.confidence);
+        cx.remember(|seen: &mut Seen| {
+            if !seen.0.iter().any(|(known, _)| known.place == at.place) {
+                seen.0.push((at, Backwards { to, turned }));
+            }
+        });
+    }
+}
+
 /// `F.softmax(x.numpy())`, `criterion(x.numpy(), y)`
 fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if matches!(call.api.transfer(), Some(Transfer::FromData | Transfer::AsTensor)) {
+        return converted(cx, call);
+    }
     let computes = call.api.mark.is_some() || call.api.loss.is_some();
     let input = match &call.api.loss {
         Some(loss) => call.get(&loss.input).as_tensor().cloned(),
@@ -82,6 +117,21 @@ fn check(script: &Script, out: &mut Findings) {
         let finding = finding
             .note("PyTorch raises an `AttributeError` or a `TypeError`, such as `must be Tensor, not numpy.ndarray`")
             .help("convert it with `torch.from_numpy(...)`, or call it before `.numpy()`");
+        out.push(finding, at);
+    }
+    for (at, Backwards { to, turned }) in script.observed_once::<Backwards>() {
+        if at.confidence < Confidence::Medium
+            || !script.imports_around(at, "torch")
+            || script.is_tried(at.place)
+        {
+            continue;
+        }
+        let message = format!("`{to}` raises an error: this NumPy array has negative strides");
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .because(*turned, "it is flipped here, as a view")
+            .note("PyTorch raises `ValueError: At least one stride in the given numpy array is negative`")
+            .help("copy it before it is converted: `.copy()`");
         out.push(finding, at);
     }
 }

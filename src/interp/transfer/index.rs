@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims::{Dims, broadcast_shapes, div_ceil, normalise_dim};
 use crate::apis::Slot;
-use crate::interp::{Interp, Invocation};
+use crate::interp::{Interp, Invocation, index_parts};
 use crate::report::Place;
 use crate::values::*;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub(crate) fn select(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 /// The numbers of a tensor that an index chooses. They stay what they were, and where they were made.
-pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place) -> Tensor {
+pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, place: Place) -> Tensor {
     let items = if tensor.is_array { columns(interp, tensor, index) } else { None };
     let items = items.or_else(|| self::items(interp, index));
     let shape = items
@@ -49,7 +49,28 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, _place: Place)
         true => (Device::Unknown, None),
         false => (kept.device, kept.device_origin),
     };
-    Tensor { mark, range, relation, numbers: None, recipe: None, device, device_origin, ..kept }
+    let backwards = backwards(tensor, index, place);
+    Tensor { mark, range, relation, numbers: None, recipe: None, device, device_origin, backwards, ..kept }
+}
+
+/// Whether what an index chooses is a view of an array that goes backwards through memory: `image[:, :, ::-1]`. Lists of
+/// positions and masks copy, and of one that goes backwards already an axis may be left out, or turned around again.
+fn backwards(array: &Tensor, index: &Value, place: Place) -> Option<Place> {
+    let parts = index_parts(index);
+    let step = |part: &Value| match part {
+        Value::Slice(slice) => match slice.2.bare() {
+            Value::None => Some(1),
+            step => step.as_known_int(),
+        },
+        _ => None,
+    };
+    let is_whole = |part: &Value| matches!(part, Value::Ellipsis) || step(part).is_some_and(|step| step > 0);
+    if !array.is_array || array.backwards.is_some() {
+        return array.backwards.filter(|_| array.is_array && parts.iter().all(is_whole));
+    }
+    let is_view = |part: &Value| is_whole(part) || step(part).is_some() || part.as_known_int().is_some();
+    let turns = parts.iter().any(|part| step(part).is_some_and(|step| step < 0));
+    (turns && parts.iter().all(is_view)).then_some(place)
 }
 
 /// Positions along an axis without any: the tensor is a placeholder, and another stands there when this runs.

@@ -235,6 +235,7 @@ functions! {
     Repeat => shape::repeat,
     ReplicaResult => |interp, call| interp.replica_result(call),
     Reshape => shape::reshape,
+    Reversed => elementwise::like,
     ShapedAs => shape::shaped_as,
     ReshapeBatched => batched::reshape,
     Same => elementwise::same,

@@ -34,6 +34,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_array: !operands.is_empty() && operands.iter().all(|operand| operand.is_array),
         is_leaf: false,
         averaged: false,
+        backwards: None,
         selects: source == Source::Mask && operands.iter().any(|operand| operand.selects),
         among: is_among(operands),
         learned: operands.iter().any(|operand| operand.learned),
