@@ -42,9 +42,13 @@ impl<'p> Interp<'p> {
         let original = self.heap.get(object).clone();
         let wrapper = self.heap.get_mut(outer);
         (wrapper.attrs, wrapper.notes) = (original.attrs, original.notes);
-        wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
-        if self.apis.owns(call.api.name).iter().any(|part| part == HIDING) {
-            self.heap.note(outer, WRAPPED_BY, Value::Api(call.api.name));
+        let hides = self.apis.owns(call.api.name).iter().any(|part| part == HIDING);
+        // What hides nothing leaves the `.module` of a wrapper within as it is.
+        if hides || wrapper.noted(WRAPPED_BY).is_none() {
+            wrapper.set_attr(Ustr::from("module"), Value::Obj(object));
+        }
+        if hides {
+            wrapper.note(WRAPPED_BY, Value::Api(call.api.name));
         }
         Value::Obj(outer)
     }

@@ -6,7 +6,7 @@ use crate::apis::Role;
 use crate::apis::index::{self, Answer};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, HiddenAttribute, Interp};
-use crate::report::{Confidence, Place};
+use crate::report::{Confidence, Place, Span};
 use crate::syntax::{ExprId, ExprKind, Tree};
 use ustr::Ustr;
 
@@ -51,10 +51,11 @@ fn read(cx: &mut Interp<'_>, hidden: &HiddenAttribute) {
     }
 }
 
-/// `model.module.encode(x) if parallel else model.encode(x)`
+/// `model.module.encode(x) if parallel else model.encode(x)`, `(model.module if parallel else model).encode(x)`
 fn is_chosen(tree: &Tree, place: Place) -> bool {
     let chooses = |kind: &ExprKind| matches!(kind, ExprKind::Conditional { .. } | ExprKind::Bool { .. });
-    tree.exprs.iter().any(|expr| chooses(&expr.kind) && expr.span.contains(place.span))
+    let is_around = |span: Span| span.contains(place.span) || place.span.contains(span);
+    tree.exprs.iter().any(|expr| chooses(&expr.kind) && is_around(expr.span))
 }
 
 /// `isinstance(model, DataParallel)`, `hasattr(model, "module")`
