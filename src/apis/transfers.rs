@@ -290,6 +290,7 @@ vocabulary! {
         "what a transformer of data makes of x: an array of the same shape";
     Transpose "transpose" (X A B) [keeps_values reforms] "two dimensions swapped";
     TupleOf "tuple-of" (X; X) "a tuple of these";
+    Turned "turned" (X K) [keeps_values reforms] "k times turned around by a right angle, as a view; shape unknown";
     Unbind "unbind" (X Dim) "a tuple along a dimension";
     Unflatten "unflatten" (X Dim Sizes) [reforms] "one dimension becomes several";
     Unfold "unfold" (X Dim Size Step) "windows";

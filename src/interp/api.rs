@@ -126,18 +126,7 @@ impl<'p> Interp<'p> {
         let mut tensor = (**tensor).clone();
         // What a library of arrays makes is an array, but of a tensor, which answers itself.
         tensor.is_array |= inputs.as_ref().is_none_or(|input| input.is_array) && self.apis.is_of_arrays(api);
-        tensor.backwards = match api.transfer() {
-            _ if !tensor.is_array => None,
-            // Twice turned around may be forwards again.
-            Some(Transfer::Reversed) => {
-                let again = inputs.as_ref().and_then(|input| input.backwards);
-                again.is_none().then_some(call.place)
-            }
-            Some(Transfer::Permute | Transfer::Transpose) => {
-                inputs.as_ref().and_then(|input| input.backwards)
-            }
-            _ => None,
-        };
+        tensor.backwards = transfer::turned_around(api, call, &tensor);
         if let Some(range) = &api.range {
             // Where what is learned starts says nothing of where it goes.
             let is_learned = tensor.is_leaf && tensor.learned && !passed_on;

@@ -8,6 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::interp::{Checker, HiddenAttribute, Interp};
 use crate::report::{Confidence, Place, Span};
 use crate::syntax::{ExprId, ExprKind, Tree};
+use rustc_hash::FxHashSet;
 use ustr::Ustr;
 
 pub(super) static CHECKER: Checker = Checker { on_hidden_attribute: Some(read), ..Checker::SILENT };
@@ -32,18 +33,15 @@ fn read(cx: &mut Interp<'_>, hidden: &HiddenAttribute) {
     if cx.running().any(|frame| frame.receiver == Some(object)) {
         return;
     }
-    let arms = cx.undecided_arms();
-    let confidence = match sure {
-        true if arms == 0 => Confidence::High,
-        true => Confidence::Medium,
-        // Where the script wraps the model on some paths, a branch may ask for them.
-        false if arms == 0 && !is_chosen(cx.tree(place.file), place) => Confidence::Medium,
+    // A branch may ask whether the model is wrapped, and who writes `.module` knows that it may be.
+    let is_plain = cx.undecided_arms() == 0 && !is_chosen(cx.tree(place.file), place);
+    let looks_after = |tree: &Tree| asks_for_wrapper(tree, wrapper) || unwraps(tree, name, !sure);
+    let confidence = match sure && is_plain {
+        true => Confidence::High,
+        false if cx.read_files().any(|file| looks_after(cx.tree(file))) => return,
+        false if sure || is_plain => Confidence::Medium,
         false => return,
     };
-    // Somebody looks after it.
-    if !sure && cx.read_files().any(|file| asks_for_wrapper(cx.tree(file), wrapper)) {
-        return;
-    }
     let is_hidden = is_of_the_inside(cx, hidden) && !is_tried(cx, place, "AttributeError");
     if is_hidden && !cx.read_files().any(|file| gives(cx.tree(file), name)) {
         let wrapped = sure.then(|| cx.heap.get(object).site);
@@ -76,6 +74,24 @@ fn asks_for_wrapper(tree: &Tree, wrapper: Ustr) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether a file reads a name of the module within, or takes out that module at all.
+fn unwraps(tree: &Tree, name: Ustr, at_all: bool) -> bool {
+    let is_module =
+        |id: ExprId| matches!(tree.expr(id).kind, ExprKind::Attribute { name, .. } if name == "module");
+    let mut inner: FxHashSet<ExprId> = FxHashSet::default();
+    let mut reads_it = false;
+    for expr in &tree.exprs {
+        if let ExprKind::Attribute { base, name: read, .. } = expr.kind
+            && is_module(base)
+        {
+            inner.insert(base);
+            reads_it |= read == name;
+        }
+    }
+    reads_it
+        || at_all && (0..tree.exprs.len() as u32).map(ExprId).any(|id| is_module(id) && !inner.contains(&id))
 }
 
 /// Whether the module within has a name that neither the wrapper has nor any other module.

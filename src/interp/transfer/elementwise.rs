@@ -140,6 +140,11 @@ pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(computed_of(interp, call.place, given))
 }
 
+/// `turned x k`
+pub(crate) fn turned(interp: &mut Interp, call: &Invocation) -> Value {
+    Value::tensor(computed_of(interp, call.place, vec![call.nth(0)]))
+}
+
 /// A tensor of unknown shape that is computed of these, or of what is in them.
 pub(super) fn computed_of(interp: &mut Interp, place: Place, given: Vec<Value>) -> Tensor {
     let mut all = Vec::new();

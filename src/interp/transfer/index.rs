@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::{Dims, broadcast_shapes, div_ceil, normalise_dim};
-use crate::apis::Slot;
+use crate::apis::{Api, Slot, Transfer};
 use crate::interp::{Interp, Invocation, index_parts};
 use crate::report::Place;
 use crate::values::*;
@@ -329,6 +329,19 @@ fn from_front(bound: &Int, size: &Int) -> Int {
     }
     let counted = |bound: i64, size: i64| Some(size.saturating_add(bound).max(0));
     bound.of_numbers(size, counted).unwrap_or_else(|| size.add(bound))
+}
+
+/// Where what a call gives was turned around: some functions do it, and some leave an array as it lies in memory.
+pub fn turned_around(api: &Api, call: &Invocation, array: &Tensor) -> Option<Place> {
+    let before = call.nth_tensor(0).and_then(|input| input.backwards);
+    let is_whole = || call.operand(Slot::K).as_known_int().is_some_and(|turns| turns.rem_euclid(4) == 0);
+    match api.transfer().filter(|_| array.is_array)? {
+        // Twice turned around may be forwards again.
+        Transfer::Reversed => before.is_none().then_some(call.place),
+        Transfer::Turned if !is_whole() => before.is_none().then_some(call.place),
+        Transfer::Permute | Transfer::Transpose | Transfer::Turned => before,
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
 pub(super) use convert::tensor_type_device;
-pub use index::{Misplaced, index, misplaced_index, slice_len};
+pub use index::{Misplaced, index, misplaced_index, slice_len, turned_around};
 pub(super) use layers::held_by_packed;
 pub use layers::{activation, activation_name, softmax_axis, softmax_axis_size};
 pub use masks::{compare_by_operator as compare, invert};
@@ -271,6 +271,7 @@ functions! {
     Transformed => tables::transformed,
     Transpose => shape::transpose,
     TupleOf => elementwise::tuple_of,
+    Turned => elementwise::turned,
     Unbind => shape::unbind,
     Unflatten => shape::unflatten,
     Unfold => shape::unfold,
