@@ -248,9 +248,9 @@ vocabulary! {
     ReducePair "reduce-pair" (X Dim [Keepdim]) "(values, indices)";
     Repeat "repeat" (X Sizes) [reforms] "tiled";
     ReplicaResult "replica-result" (Strategy F [Args Kwargs]) "what f gives in one of its replicas";
-    Reversed "reversed" (X) [keeps_values reforms] "a view in the opposite order, of an array with negative strides";
     Reshape "reshape" (X Shape) [keeps_values reforms] "one -1 is filled in";
     ReshapeBatched "reshape-batched" (Inputs Shape) "the first dimension stays";
+    Reversed "reversed" (X) [keeps_values reforms] "a view in the opposite order, of an array with negative strides";
     Same "same" (X) [keeps_values converts] "the same value";
     Scaled "scaled" (Scaler X) "the same numbers times the scale of a scaler of gradients";
     Scanned "scanned" (F Init Xs) "the state that f carries from row to row, and what it gives for each";
