@@ -284,14 +284,6 @@ impl<'p> Interp<'p> {
         self.find_in(&lineage, name).or_else(|| self.method_of_unseen_base(object, &lineage, name))
     }
 
-    /// A method that the base class of a module has, where that lies in a package that is not here.
-    fn method_of_unseen_base(&self, object: ObjId, lineage: &Lineage, name: Ustr) -> Option<Value> {
-        self.heap.get(object).module()?;
-        let is_here = |base: &Base| matches!(base, Base::Api(name) if self.apis.role(*name).is_some());
-        let class = self.apis.class_of(Role::Module).filter(|_| !lineage.iter().any(is_here))?;
-        self.apis.method(class, name).map(|api| Value::Api(api.name))
-    }
-
     pub(crate) fn find_in(&self, lineage: &[Base], name: Ustr) -> Option<Value> {
         for base in lineage {
             match base {

@@ -1,7 +1,8 @@
 //! Classes that nothing instantiates: their constructors are rehearsed, too. And what the bases of a class say
 //! of its instances.
 
-use super::{Interp, lineage::Base};
+use super::Interp;
+use super::lineage::{Base, Lineage};
 use crate::apis::{Api, Role, Transfer};
 use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
@@ -11,6 +12,19 @@ use rustc_hash::FxHashSet;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
+    /// A method that the base class of a module has, where that lies in a package that is not here.
+    pub(super) fn method_of_unseen_base(
+        &self,
+        object: ObjId,
+        lineage: &Lineage,
+        name: Ustr,
+    ) -> Option<Value> {
+        self.heap.get(object).module()?;
+        let is_here = |base: &Base| matches!(base, Base::Api(name) if self.apis.role(*name).is_some());
+        let class = self.apis.class_of(Role::Module).filter(|_| !lineage.iter().any(is_here))?;
+        self.apis.method(class, name).map(|api| Value::Api(api.name))
+    }
+
     /// Whether a class inherits from something of which nobody knows what it does.
     pub(crate) fn has_unseen_base(&self, class: ClassRef) -> bool {
         self.lineage(class).into_iter().any(|base| match base {
