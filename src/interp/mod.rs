@@ -18,6 +18,7 @@ mod budget;
 mod builtins;
 mod call;
 mod call_path;
+mod callables;
 mod cells;
 mod class;
 mod compiled;
@@ -90,7 +91,7 @@ mod streams;
 mod supposed;
 mod taken;
 mod templates;
-mod told_apart;
+
 pub mod transfer;
 mod trees;
 mod tried_stacks;

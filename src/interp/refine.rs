@@ -5,6 +5,7 @@ use super::Interp;
 use crate::apis::{Api, Role, Transfer};
 use crate::syntax::*;
 use crate::values::*;
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// What frameworks call their tensors.
@@ -56,6 +57,63 @@ impl<'p> Interp<'p> {
                 self.refine_followed(*base);
             }
             ExprKind::Name(_) | ExprKind::Attribute { .. } if holds => self.refine_none(test, false),
+            _ => {}
+        }
+    }
+
+    /// Leaves those of several classes or functions for which a comparison may come out as it did.
+    fn refine_compared(&mut self, op: CompareOp, one: ExprId, other: ExprId, holds: bool) {
+        let is_equal = match op {
+            CompareOp::Eq | CompareOp::Is => holds,
+            CompareOp::NotEq | CompareOp::IsNot => !holds,
+            _ => return,
+        };
+        for (asked, beside) in [(one, other), (other, one)] {
+            match self.here().expr(asked).kind {
+                ExprKind::Attribute { base, name, .. } if name == "__name__" => {
+                    let Value::Str(Some(text)) = self.eval(beside) else { continue };
+                    self.refine_choice(base, |interp, one| match interp.name_of_callable(one)? {
+                        Value::Str(Some(name)) => Some((name == text) == is_equal),
+                        _ => None,
+                    });
+                }
+                ExprKind::Name(_) | ExprKind::Attribute { .. } => {
+                    let beside = self.eval(beside);
+                    self.refine_choice(asked, |interp, one| {
+                        interp.same_callable(one, &beside).map(|same| same == is_equal)
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `isinstance(found, type)`
+    fn refine_class_or_function(&mut self, target: ExprId, class: ExprId, holds: bool) {
+        if !matches!(self.here().expr(class).kind, ExprKind::Name(name) if name == "type") {
+            return;
+        }
+        self.refine_choice(target, |interp, one| match one {
+            Value::Function(_) => Some(!holds),
+            one => interp.is_class(one).then_some(holds),
+        });
+    }
+
+    /// Leaves those of several values that may be there.
+    fn refine_choice(&mut self, target: ExprId, may_be: impl Fn(&Interp<'_>, &Value) -> Option<bool>) {
+        if !matches!(self.here().expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        let all = match self.eval(target) {
+            Value::AnyOf(all) => all,
+            // Nothing that is known comes this way.
+            one if may_be(self, one.bare()) == Some(false) => return self.assign(target, Value::Unknown),
+            _ => return,
+        };
+        let left: Rc<[Value]> = all.iter().filter(|one| may_be(self, one) != Some(false)).cloned().collect();
+        match &*left {
+            [only] => self.assign(target, only.clone()),
+            [_, ..] if left.len() < all.len() => self.assign(target, Value::AnyOf(left)),
             _ => {}
         }
     }
