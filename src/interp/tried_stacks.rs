@@ -9,26 +9,34 @@ use crate::values::*;
 /// A stack of more layers is not tried.
 const MOST_LAYERS: usize = 64;
 
+/// So many layers are called for one stack, those of the stacks within it counted: the same stack may lie in it twice, and
+/// itself hold one twice.
+const MOST_CALLS: usize = 256;
+
 impl Interp<'_> {
     /// Calls the layers of a stack, one after the other, with what nobody knows.
     pub(crate) fn through_stack(&mut self, stack: ObjId, place: Place) {
         let children = stacked::children_in_order(self, stack).unwrap_or_default();
         if (2..=MOST_LAYERS).contains(&children.len()) && !has_doubtful(&children) {
-            self.through_layers(&children, nothing_known(), place);
+            self.through_layers(&children, nothing_known(), place, &mut { MOST_CALLS });
         }
     }
 
-    fn through_layers(&mut self, layers: &[Value], given: Value, place: Place) -> Value {
+    fn through_layers(&mut self, layers: &[Value], given: Value, place: Place, left: &mut usize) -> Value {
         let mut value = given;
         for (index, layer) in layers.iter().enumerate() {
+            if *left == 0 {
+                return nothing_known();
+            }
+            *left -= 1;
             let path = self.enter_path(Hop::Nth(place, index as u32));
-            value = self.through_layer(layer, value, place);
+            value = self.through_layer(layer, value, place, left);
             self.sites.path = path;
         }
         value
     }
 
-    fn through_layer(&mut self, layer: &Value, given: Value, place: Place) -> Value {
+    fn through_layer(&mut self, layer: &Value, given: Value, place: Place, left: &mut usize) -> Value {
         let Some(object) = layer.as_obj() else { return nothing_known() };
         let is_of_framework = matches!(self.heap.get(object).class, ClassRef::Api(_));
         if !is_of_framework || self.has_a_name(object) {
@@ -42,7 +50,7 @@ impl Interp<'_> {
             let children = stacked::children_in_order(self, object).unwrap_or_default();
             let is_whole = !module.open && !module.repeats && !has_doubtful(&children);
             return match is_whole && children.len() <= MOST_LAYERS {
-                true => self.through_layers(&children, given, place),
+                true => self.through_layers(&children, given, place, left),
                 false => nothing_known(),
             };
         }
