@@ -69,7 +69,7 @@ impl<'p> Interp<'p> {
         if name == "__name__"
             && let Some(said) = self.name_of_callable(value)
         {
-            return said;
+            return Value::str(said.as_str());
         }
         match value {
             Value::Obj(object) => self.object_attr(*object, name, place),

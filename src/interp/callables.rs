@@ -28,17 +28,16 @@ impl Interp<'_> {
     }
 
     /// `__name__` of a class or a function.
-    pub(super) fn name_of_callable(&self, value: &Value) -> Option<Value> {
-        let name = match value {
-            Value::Function(closure) => self.tree(closure.file).function(closure.function).name,
-            Value::Api(name) => Ustr::from(name.rsplit('.').next()?),
+    pub(super) fn name_of_callable(&self, value: &Value) -> Option<Ustr> {
+        match value {
+            Value::Function(closure) => Some(self.tree(closure.file).function(closure.function).name),
+            Value::Api(name) => name.rsplit('.').next().map(Ustr::from),
             Value::Obj(object) => match &self.heap.get(*object).state {
-                State::Class(class) => self.tree(class.file).class(class.class).name,
-                _ => return None,
+                State::Class(class) => Some(self.tree(class.file).class(class.class).name),
+                _ => None,
             },
-            _ => return None,
-        };
-        Some(Value::str(name.as_str()))
+            _ => None,
+        }
     }
 
     /// Whether a class or function is written into a registry of another file, by a function of that file: files that

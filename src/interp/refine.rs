@@ -69,21 +69,22 @@ impl<'p> Interp<'p> {
             _ => return,
         };
         for (asked, beside) in [(one, other), (other, one)] {
-            match self.here().expr(asked).kind {
-                ExprKind::Attribute { base, name, .. } if name == "__name__" => {
-                    let Value::Str(Some(text)) = self.eval(beside) else { continue };
-                    self.refine_choice(base, |interp, one| match interp.name_of_callable(one)? {
-                        Value::Str(Some(name)) => Some((name == text) == is_equal),
-                        _ => None,
-                    });
-                }
-                ExprKind::Name(_) | ExprKind::Attribute { .. } => {
-                    let beside = self.eval(beside);
-                    self.refine_choice(asked, |interp, one| {
-                        interp.same_callable(one, &beside).map(|same| same == is_equal)
-                    });
-                }
-                _ => {}
+            let named = match self.here().expr(asked).kind {
+                ExprKind::Attribute { base, name, .. } if name == "__name__" => Some(base),
+                _ => None,
+            };
+            // What stands beside is computed again only where there is a choice.
+            let target = named.unwrap_or(asked);
+            let Some(all) = self.choice_at(target) else { continue };
+            let beside = self.eval(beside);
+            match (named, &beside) {
+                (Some(_), Value::Str(Some(text))) => self.refine_choice(target, &all, |interp, one| {
+                    interp.name_of_callable(one).map(|name| (*name == **text) == is_equal)
+                }),
+                (Some(_), _) => {}
+                (None, _) => self.refine_choice(target, &all, |interp, one| {
+                    interp.same_callable(one, &beside).map(|same| same == is_equal)
+                }),
             }
         }
     }
@@ -93,27 +94,36 @@ impl<'p> Interp<'p> {
         if !matches!(self.here().expr(class).kind, ExprKind::Name(name) if name == "type") {
             return;
         }
-        self.refine_choice(target, |interp, one| match one {
+        let Some(all) = self.choice_at(target) else { return };
+        self.refine_choice(target, &all, |interp, one| match one {
             Value::Function(_) => Some(!holds),
             one => interp.is_class(one).then_some(holds),
         });
     }
 
-    /// Leaves those of several values that may be there.
-    fn refine_choice(&mut self, target: ExprId, may_be: impl Fn(&Interp<'_>, &Value) -> Option<bool>) {
+    /// The classes and functions that a name may stand for.
+    fn choice_at(&mut self, target: ExprId) -> Option<Rc<[Value]>> {
         if !matches!(self.here().expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
-            return;
+            return None;
         }
-        let all = match self.eval(target) {
-            Value::AnyOf(all) => all,
-            // Nothing that is known comes this way.
-            one if may_be(self, one.bare()) == Some(false) => return self.assign(target, Value::Unknown),
-            _ => return,
-        };
+        match self.eval(target) {
+            Value::AnyOf(all) => Some(all),
+            one => self.name_of_callable(one.bare()).map(|_| Rc::from([one.bare().clone()])),
+        }
+    }
+
+    /// Leaves those that may be there; of one that may not, nothing that is known comes this way.
+    fn refine_choice(
+        &mut self,
+        target: ExprId,
+        all: &[Value],
+        may_be: impl Fn(&Interp<'_>, &Value) -> Option<bool>,
+    ) {
         let left: Rc<[Value]> = all.iter().filter(|one| may_be(self, one) != Some(false)).cloned().collect();
         match &*left {
-            [only] => self.assign(target, only.clone()),
-            [_, ..] if left.len() < all.len() => self.assign(target, Value::AnyOf(left)),
+            [] if all.len() == 1 => self.assign(target, Value::Unknown),
+            [only] if all.len() > 1 => self.assign(target, only.clone()),
+            [_, _, ..] if left.len() < all.len() => self.assign(target, Value::AnyOf(left)),
             _ => {}
         }
     }

@@ -33,6 +33,10 @@ fn read(cx: &mut Interp<'_>, hidden: &HiddenAttribute) {
     if cx.running().any(|frame| frame.receiver == Some(object)) {
         return;
     }
+    // Most of what is read of a wrapper any module has: the files are searched only for the rest.
+    if !is_of_the_inside(cx, hidden) {
+        return;
+    }
     // A branch may ask whether the model is wrapped, and who writes `.module` knows that it may be.
     let is_plain = cx.undecided_arms() == 0 && !is_chosen(cx.tree(place.file), place);
     let looks_after = |tree: &Tree| asks_for_wrapper(tree, wrapper) || unwraps(tree, name, !sure);
@@ -42,8 +46,7 @@ fn read(cx: &mut Interp<'_>, hidden: &HiddenAttribute) {
         false if sure || is_plain => Confidence::Medium,
         false => return,
     };
-    let is_hidden = is_of_the_inside(cx, hidden) && !is_tried(cx, place, "AttributeError");
-    if is_hidden && !cx.read_files().any(|file| gives(cx.tree(file), name)) {
+    if !is_tried(cx, place, "AttributeError") && !cx.read_files().any(|file| gives(cx.tree(file), name)) {
         let wrapped = sure.then(|| cx.heap.get(object).site);
         cx.observe(place, Hidden { wrapper, name, wrapped }, confidence);
     }
