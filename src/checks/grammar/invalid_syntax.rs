@@ -110,6 +110,10 @@ impl Words {
                 "this dedent does not match any outer indentation level".to_owned(),
                 "indent it like the other lines of its block".to_owned(),
             ),
+            FaultKind::Tabs => (
+                "inconsistent use of tabs and spaces in indentation".to_owned(),
+                "indent it with the same characters as the lines around it".to_owned(),
+            ),
             FaultKind::MissingBlock => (
                 "an indented block is expected here".to_owned(),
                 "indent its body, or write `pass`".to_owned(),

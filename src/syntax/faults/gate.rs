@@ -6,10 +6,17 @@ use crate::syntax::ast::*;
 
 pub(super) fn may_be_broken(text: &str, tree: &Tree) -> bool {
     !tree.errors.is_empty()
+        || mixes_blanks(text)
         || !is_even(text, tree, &tree.body, Some(""))
         || tree.stmts.iter().any(|stmt| is_lacking(text, tree, &stmt.kind))
         || tree.exprs.iter().any(|expr| is_old(text, tree, &expr.kind))
         || tree.functions.iter().any(|function| function.params.iter().any(|param| param.name == "async"))
+}
+
+/// Whether some lines begin with a tab and others with a blank, or one with both.
+fn mixes_blanks(text: &str) -> bool {
+    let begins = |blank: &str| text.contains(blank);
+    text.contains('\t') && (begins("\n\t") && begins("\n ") || begins(" \t"))
 }
 
 /// Whether a statement has a block that Python would not take for one.

@@ -21,7 +21,7 @@ pub(super) fn scan(text: &str) -> Scanned {
         at: 0,
         tokens: Vec::with_capacity(text.len() / 4),
         faults: Vec::new(),
-        indents: vec![0],
+        indents: vec![Column::default()],
         open: Vec::new(),
         in_conflict: false,
         outside: 0,
@@ -39,7 +39,7 @@ struct Lexer<'t> {
     tokens: Vec<Token>,
     faults: Vec<Fault>,
     /// Columns of the blocks that are open.
-    indents: Vec<usize>,
+    indents: Vec<Column>,
     /// Brackets that are open.
     open: Vec<Span>,
     in_conflict: bool,
@@ -49,6 +49,14 @@ struct Lexer<'t> {
     is_newer: bool,
 }
 
+/// How far in a line stands, where a tab goes to the next eighth column, and where it is as wide as a blank: lines
+/// that only one of the two puts in order are a `TabError`.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    wide: usize,
+    narrow: usize,
+}
+
 impl<'t> Lexer<'t> {
     fn run(&mut self) {
         while self.at < self.text.len() {
@@ -56,7 +64,7 @@ impl<'t> Lexer<'t> {
         }
         self.never_closed();
         self.newline();
-        while self.indents.pop().is_some_and(|column| column > 0) {
+        while self.indents.pop().is_some_and(|column| column.wide > 0) {
             self.push(TokenKind::Dedent, self.at);
         }
         self.push(TokenKind::End, self.at);
@@ -110,14 +118,14 @@ impl<'t> Lexer<'t> {
         after.starts_with(['=', ',', ')', ']', '}', ':']) && !matches!(word, "try" | "finally")
     }
 
-    /// Width of the blanks that a line begins with.
-    fn blanks(&mut self) -> usize {
-        let mut column = 0;
+    /// The blanks that a line begins with.
+    fn blanks(&mut self) -> Column {
+        let mut column = Column::default();
         for byte in self.rest().bytes() {
             column = match byte {
-                b' ' => column + 1,
-                b'\t' => (column / 8 + 1) * 8,
-                b'\x0c' => 0,
+                b' ' => Column { wide: column.wide + 1, narrow: column.narrow + 1 },
+                b'\t' => Column { wide: (column.wide / 8 + 1) * 8, narrow: column.narrow + 1 },
+                b'\x0c' => Column::default(),
                 _ => break,
             };
             self.at += 1;
@@ -125,19 +133,22 @@ impl<'t> Lexer<'t> {
         column
     }
 
-    fn indentation(&mut self, start: usize, column: usize) {
-        let inner = self.indents.last().copied().unwrap_or(0);
-        if column > inner {
+    fn indentation(&mut self, start: usize, column: Column) {
+        let inner = self.innermost();
+        if column.wide > inner.wide {
+            if column.narrow <= inner.narrow {
+                self.fault(FaultKind::Tabs, start, self.at);
+            }
             self.indents.push(column);
             self.push(TokenKind::Indent, start);
             return;
         }
-        while self.indents.last().is_some_and(|open| *open > column) {
-            let left = self.indents.pop().unwrap_or(0);
-            if self.indents.last().is_some_and(|open| *open < column) {
+        while self.innermost().wide > column.wide {
+            let left = self.indents.pop().unwrap_or_default();
+            if self.innermost().wide < column.wide {
                 // Taken for a line of the block that it nearly reaches.
                 self.indents.push(column);
-                if left > column {
+                if left.wide > column.wide {
                     let first = self.rest().chars().next().map_or(0, char::len_utf8);
                     self.fault(FaultKind::Unindent, self.at, self.at + word_of(self.rest()).len().max(first));
                 }
@@ -145,6 +156,13 @@ impl<'t> Lexer<'t> {
             }
             self.push(TokenKind::Dedent, self.at);
         }
+        if self.innermost().narrow != column.narrow {
+            self.fault(FaultKind::Tabs, start, self.at);
+        }
+    }
+
+    fn innermost(&self) -> Column {
+        self.indents.last().copied().unwrap_or_default()
     }
 
     /// A line of a conflict that nobody resolved; what stands between its markers is left as it is.

@@ -47,6 +47,8 @@ pub enum FaultKind {
     Indent,
     /// A line goes back to a column at which no block stands.
     Unindent,
+    /// How far in a line stands depends on how wide a tab is.
+    Tabs,
     /// The head of a block is followed by none.
     MissingBlock,
     /// All that a block holds is a line that IPython takes for itself.
@@ -93,7 +95,15 @@ pub fn faults(text: &str, tree: &Tree, pieces: &[Span]) -> Faults {
         all.found.extend(found);
     }
     let is_old = |fault: &Fault| matches!(fault.kind, FaultKind::Python2(_));
-    all.is_python2 = !is_python3 && !all.found.is_empty() && all.found.iter().all(is_old);
+    // Python 2 takes a tab for eight blanks.
+    let may_be_old = |fault: &Fault| is_old(fault) || fault.kind == FaultKind::Tabs;
+    all.is_python2 = !is_python3 && all.found.iter().any(is_old) && all.found.iter().all(may_be_old);
+    // Python stops at the first of them, and the others have its cause.
+    let mut tabs = u32::from(all.is_python2);
+    all.found.retain(|fault| {
+        tabs += u32::from(fault.kind == FaultKind::Tabs);
+        fault.kind != FaultKind::Tabs || tabs == 1
+    });
     all
 }
 

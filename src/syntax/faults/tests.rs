@@ -29,6 +29,8 @@ fn each_broken_place_is_told_once() {
         ("x = '''abc\ny = 1\n", vec![(1, OpenString)]),
         ("x = 1\n   y = 2\n   z = 3\nw = 1\n", vec![(2, Indent)]),
         ("if x:\n        y = 2\n    z = 3\n", vec![(3, Unindent)]),
+        ("if x:\n        y = 1\n\tz = 2\n", vec![(3, Tabs)]),
+        ("if x:\n    if y:\n\tz = 2\n\tw = 3\nif x:\n    if y:\n\tz = 2\n", vec![(3, Tabs)]),
         ("def f():\n\ndef g():\n    pass\n", vec![(3, MissingBlock)]),
         ("if x:\n    !ls\ny = 1\nif z:\n    %cd a\n", vec![(2, Magic)]),
         ("try:\n    x = 1\ny = 2\n", vec![(3, LoneTry)]),
@@ -55,6 +57,8 @@ fn python_2_is_told_apart() {
     let mixed = "x = f'{y}'\nprint x\n";
     assert!(!whole(mixed).is_python2);
     assert_eq!(told(mixed), [(2, FaultKind::Python2("`print` is a function"))]);
+    assert_eq!(whole("if x:\n    if y:\n\tprint 'x'\n").found.len(), 1);
+    assert_eq!(whole("if x:\n\ty = 1\nif x:\n    y = 1\n\t# no code\n\t\n"), Faults::default());
     assert_eq!(whole("print >>f, x\nprint (a), b\n"), Faults::default());
 }
 
