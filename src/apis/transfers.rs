@@ -226,6 +226,7 @@ vocabulary! {
     Parameter "parameter" (Data [RequiresGrad]) "a leaf that learns, data's shape and device";
     Parameters "parameters" (Receiver) "the parameters of a module";
     Permute "permute" (X Dims) [keeps_values reforms] "dimensions in another order";
+    Permuted "permuted" (X) "a numpy array of the integers below a number, or of what an array holds, in any order";
     PixelShuffle "pixel-shuffle" (X ScaleFactor [Word]) [keeps_values reforms]
         "channels become pixels: each side is so many times as long, or as short where 'back' is quoted";
     Place "place" (X Device) [places keeps_values keeps_layout reforms converts]

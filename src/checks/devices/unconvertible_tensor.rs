@@ -4,10 +4,9 @@ use crate::apis::{Need, Operand, ParamKind, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, ElementWrite, Interp, Invocation, index_parts};
-use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
-use crate::values::{Device, Graph, Int, Learned, ObjId, State, Tensor, Value};
+use crate::report::{Confidence, Edit, Fix, Place, Severity};
+use crate::values::{DType, Device, Graph, Int, Learned, ObjId, Source, State, Tensor, Value};
 use std::rc::Rc;
-use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "unconvertible-tensor",
@@ -20,31 +19,8 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker {
-    on_call: Some(converted),
-    on_element_write: Some(written),
-    on_device_query: Some(asked),
-    ..Checker::SILENT
-};
-
-/// The calls in which the script asked for devices: what runs there goes by the answer.
-#[derive(Default)]
-struct Asks(Vec<Rc<[(Place, Ustr)]>>);
-
-fn asked(cx: &mut Interp<'_>, (): ()) {
-    let calls = cx.at(Place::new(cx.file(), Span::default()), Confidence::High).calls;
-    cx.remember(|asks: &mut Asks| {
-        if !asks.0.contains(&calls) {
-            asks.0.push(calls);
-        }
-    });
-}
-
-/// Whether the script asked for devices in the call that a place lies in.
-fn goes_by_device(cx: &mut Interp<'_>, place: Place) -> bool {
-    let calls = cx.at(place, Confidence::High).calls;
-    !calls.is_empty() && cx.remember(|asks: &mut Asks| asks.0.contains(&calls))
-}
+pub(super) static CHECKER: Checker =
+    Checker { on_call: Some(converted), on_element_write: Some(written), ..Checker::SILENT };
 
 /// A tensor was asked for its NumPy array, and has none.
 struct Unconvertible {
@@ -150,7 +126,11 @@ fn written(cx: &mut Interp<'_>, write: &ElementWrite<'_>) {
 /// Whether an index picks more than one element of an array: a slice, or fewer numbers than there are dimensions.
 fn is_part(array: &Tensor, index: &Value) -> bool {
     let parts = index_parts(index);
-    let is_number = |part: &Value| matches!(part.bare(), Value::Int(_));
+    let is_number = |part: &Value| match part.bare() {
+        Value::Int(_) => true,
+        Value::Tensor(index) => index.rank() == Some(0) && index.dtype == Some(DType::Int64),
+        _ => false,
+    };
     let is_row = || array.rank().is_some_and(|rank| parts.len() < rank) && parts.iter().all(is_number);
     parts.iter().any(|part| matches!(part.bare(), Value::Slice(_))) || is_row()
 }
@@ -158,7 +138,7 @@ fn is_part(array: &Tensor, index: &Value) -> bool {
 fn note(cx: &mut Interp<'_>, tensor: &Rc<Tensor>, place: Place, how: How) {
     let requires_grad = is_followed(cx, tensor);
     // A device that a script chooses by what the machine has is the GPU where it has one.
-    let device = Some(tensor.device).filter(|device| device.is_chosen_gpu() && !goes_by_device(cx, place));
+    let device = Some(tensor.device).filter(|device| device.is_chosen_gpu() && !cx.is_off_gpu());
     if requires_grad || device.is_some() {
         let seen = Unconvertible { requires_grad, device, made: tensor.made, how };
         cx.observe(place, seen, tensor.confidence);
@@ -181,6 +161,10 @@ fn is_followed(cx: &Interp<'_>, tensor: &Rc<Tensor>) -> bool {
         let module = cx.heap.get(leaf).module();
         module.is_none_or(|module| module.weights != Learned::Opaque && module.frozen == Some(false))
     };
+    // A parameter itself requires grad wherever it is read.
+    if tensor.is_leaf && tensor.source == Source::Parameter && nodes.leaves.iter().all(is_trained) {
+        return !nodes.maybe;
+    }
     let seen =
         cx.supposed.seeded.is_none() && (!nodes.others || nodes.own) && tensor.confidence == Confidence::High;
     !nodes.maybe && (walked || seen && nodes.leaves.iter().all(is_trained))

@@ -1,6 +1,7 @@
 //! Numbers that are drawn at random: integers, items of an array, and keys that decide them.
 
 use super::build::*;
+use super::elementwise::computed_of;
 use super::factory::{Holder, drawn_shape, made, shape_of};
 use crate::apis::Slot;
 use crate::interp::{Interp, Invocation};
@@ -16,6 +17,17 @@ pub(crate) fn chosen(interp: &mut Interp, call: &Invocation) -> Value {
         None => tensor_of(interp, &of).dtype,
     };
     Value::tensor(Tensor { dtype, ..made(interp, call, None, Holder::NumPy).with_shape(shape) })
+}
+
+/// `permuted x`: the numbers below an integer, or those of an array, in any order.
+pub(crate) fn permuted(interp: &mut Interp, call: &Invocation) -> Value {
+    let of = call.nth(0);
+    if let Some(below) = of.as_int() {
+        let made = made(interp, call, None, Holder::NumPy).with_shape(Some(Rc::new([below.clone()])));
+        return Value::tensor(Tensor { dtype: Some(DType::Int64), ..made });
+    }
+    let shape = of.as_tensor().and_then(|of| of.shape.clone());
+    Value::tensor(computed_of(interp, call.place, vec![of]).with_shape(shape))
 }
 
 /// `randint low high size dtype device requires_grad`: with one bound, from zero to it.

@@ -218,6 +218,7 @@ functions! {
     Parameter => |interp, call| interp.parameter(call, &call.nth(1)),
     Parameters => |interp, call| interp.all_parameters(call),
     Permute => shape::permute,
+    Permuted => draws::permuted,
     PixelShuffle => enlarged::shuffled,
     Place => convert::place,
     Pool => windows::pool,
