@@ -22,6 +22,7 @@ vocabulary! {
     Last "last" (X N) "the last size of x is n";
     Meet "meet" (Tensors) "sizes of those that have as many axes are the same, or one of them is 1";
     Multiple "multiple" (N P) "n is a multiple of p";
+    Numbers "numbers" (X) "each tensor in a list, and in lists of it, holds one number";
     OnCpu "on-cpu" (X) "x is on the CPU, wherever the rest is";
     Product "product" (X Y; Flag)
         "the last size of x is the last but one of y, and the axes before them broadcast; by turns flags say which of them is transposed first";

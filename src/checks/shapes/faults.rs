@@ -5,6 +5,8 @@ use crate::values::{Int, Shape};
 /// What of a shape that arrived is not as the operation needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fault {
+    /// A tensor in a list that is asked for its only number, and has more.
+    Several,
     /// A size along an axis, and the size that a layer was made for.
     Size { gets: Int, wants: Int, unit: &'static str },
     /// So many axes, and those that fit.

@@ -29,6 +29,27 @@ struct Applied<'a, 'p> {
     in_trial: bool,
 }
 
+/// A list in a list is looked into so deep.
+const MOST_NESTED: usize = 4;
+
+/// A tensor of several numbers in a list.
+fn several_in(cx: &Interp<'_>, list: &Value, depth: usize) -> Option<Rc<Tensor>> {
+    let items = match sequence(cx, list)? {
+        Sequence::Exact(items) => items,
+        Sequence::Any(any, _) => vec![any],
+    };
+    items.iter().find_map(|item| match item.as_tensor() {
+        Some(tensor) if !tensor.is_array && holds_several(tensor) => Some(tensor.clone()),
+        Some(_) => None,
+        None => several_in(cx, item, depth.checked_sub(1)?),
+    })
+}
+
+fn holds_several(tensor: &Tensor) -> bool {
+    let is_longer = |size: &Int| !size.is_given() && size.known().is_some_and(|size| size > 1);
+    tensor.shape.as_deref().is_some_and(|shape| shape.iter().any(is_longer))
+}
+
 /// The need of a call that is surely not met.
 pub(super) fn broken(
     cx: &Interp<'_>,
@@ -93,6 +114,7 @@ impl Applied<'_, '_> {
             Need::Expand => of_input(self.expand()),
             Need::Axis => of_input(self.axis()),
             Need::Axes => of_input(self.axes()),
+            Need::Numbers => self.numbers(),
             Need::Window => of_input(self.window()),
             Need::Product => self.product(),
             Need::Weight => self.weight(),
@@ -194,6 +216,15 @@ impl Applied<'_, '_> {
         let missing = |axis: &&i64| dims::normalise_dim(**axis, most).is_none();
         let given = ints_of(self.cx, &value)?.iter().any(Int::is_given);
         axes.iter().find(missing).filter(|_| !given).map(|axis| Fault::Axis { axis: *axis, rank })
+    }
+
+    /// A tensor in a list that holds more numbers than one, or none.
+    fn numbers(&self) -> Option<Broken> {
+        let input = match self.call.rest.as_slice() {
+            [] => several_in(self.cx, &self.value(0), MOST_NESTED),
+            rest => rest.iter().find_map(|one| several_in(self.cx, one, MOST_NESTED)),
+        }?;
+        Some(Broken { fault: Fault::Several, input, other: None, argument: None })
     }
 
     fn axes(&self) -> Option<Fault> {

@@ -136,6 +136,11 @@ impl Words<'_, '_> {
         let what = self.subject();
         let input = self.shape(self.misfit.input.shape.as_ref());
         match &self.misfit.fault {
+            Fault::Several => {
+                format!(
+                    "{what} expects one element per tensor in a list, but receives a tensor of shape {input}"
+                )
+            }
             Fault::Size { gets, wants, unit } => {
                 format!("{what} receives {} {unit}, but expects {}", self.size(gets), self.size(wants))
             }
@@ -230,6 +235,10 @@ impl Words<'_, '_> {
             Fault::Broadcast { gets, wants, .. } => {
                 Some(format!("sizes {} and {} differ, and neither is 1", self.size(gets), self.size(wants)))
             }
+            Fault::Several => Some(
+                "PyTorch raises `ValueError: only one element tensors can be converted to Python scalars`"
+                    .to_owned(),
+            ),
             Fault::Rows { sample, row } => Some(format!(
                 "if {sample}·batch is divisible by {row}, rows mix values of several samples; otherwise this raises an error"
             )),
@@ -249,6 +258,7 @@ impl Words<'_, '_> {
                 }
                 None => "make both sizes equal".to_owned(),
             },
+            Fault::Several => "join the tensors with `stack` or `cat` instead".to_owned(),
             Fault::Rank { .. } => {
                 "add or remove a dimension with `unsqueeze`, `squeeze` or `flatten`".to_owned()
             }

@@ -1,6 +1,6 @@
 //! What transfers share: reading operands, and, from `results`, what follows for a result.
 
-use crate::apis::{Literal, Operand, ParamKind, Slot};
+use crate::apis::{Literal, Need, Operand, ParamKind, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -251,19 +251,31 @@ pub fn tensor_of(interp: &Interp, value: &Value) -> Rc<Tensor> {
     tensor_within(interp, value, &mut NestingLimit::default())
 }
 
+/// What a call makes a tensor of: some ask the tensors in a list for a number each, others stack them.
+pub fn data_of(interp: &Interp, call: &Invocation, data: &Value) -> Rc<Tensor> {
+    let numbers = call.api.needs.iter().any(|need| need.verb == Need::Numbers);
+    tensor_within(interp, data, &mut NestingLimit { numbers, ..NestingLimit::default() })
+}
+
 /// How much of nested lists may still be looked into.
 pub struct NestingLimit {
     depth: usize,
     lists: usize,
+    /// A tensor in a list is asked for its only number.
+    numbers: bool,
 }
 
 impl Default for NestingLimit {
     fn default() -> NestingLimit {
-        NestingLimit { depth: MOST_NESTED, lists: 512 }
+        NestingLimit { depth: MOST_NESTED, lists: 512, numbers: false }
     }
 }
 
 impl NestingLimit {
+    fn takes_for_number(&self, tensor: &Tensor) -> bool {
+        self.numbers && self.depth < MOST_NESTED && !tensor.is_array
+    }
+
     /// Looks into one more list; `None` when that is too much.
     fn inside<T>(&mut self, look: impl FnOnce(&mut NestingLimit) -> T) -> Option<T> {
         self.depth = self.depth.checked_sub(1)?;
@@ -283,6 +295,9 @@ impl NestingLimit {
 /// The same, of lists in lists as far as that goes.
 pub fn tensor_within(interp: &Interp, value: &Value, reach: &mut NestingLimit) -> Rc<Tensor> {
     match value.bare() {
+        Value::Tensor(tensor) if reach.takes_for_number(tensor) => {
+            Rc::new((**tensor).clone().with_shape(Some(Rc::from([]))))
+        }
         Value::Tensor(tensor) => tensor.clone(),
         Value::Grad(_) => Rc::new(Tensor { graph: Graph::None, ..Tensor::default() }),
         Value::Params(params) => Rc::new(interp.parameter_tensor(params)),

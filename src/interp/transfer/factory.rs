@@ -115,7 +115,7 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         [Value::Tuple(_) | Value::Unknown] => Value::tensor(blank),
         [Value::Tensor(tensor)] if tensor.rank().is_none_or(|rank| rank == 0) => Value::tensor(blank),
         [one] if one.as_int().is_none() => {
-            let from = tensor_of(interp, one);
+            let from = data_of(interp, call, one);
             let numbers = super::convert::with_dtype(&from, blank.dtype);
             Value::tensor(Tensor {
                 shape: from.shape.clone(),
@@ -379,7 +379,7 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     if holds_objects(interp, &data) {
         return Value::Unknown;
     }
-    let from = tensor_of(interp, &data);
+    let from = data_of(interp, call, &data);
     let is_array = holder == Holder::NumPy;
     let mut made = Tensor {
         is_array,
