@@ -243,8 +243,9 @@ impl<'p> Interp<'p> {
         let after = value.as_tensor();
         let range = after.and_then(|after| after.range);
         let relation = after.and_then(|after| after.relation.clone());
+        let mark = after.map_or(tensor.mark, |after| after.mark);
         let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
-        self.assign(target, Value::tensor(Tensor { range, relation, shape, ..(*tensor).clone() }));
+        self.assign(target, Value::tensor(Tensor { range, relation, mark, shape, ..(*tensor).clone() }));
     }
 
     /// Whether an attribute holds what is called: it is not told whose attribute it is. A method that a framework's

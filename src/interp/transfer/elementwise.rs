@@ -2,7 +2,7 @@
 
 use super::build::*;
 use super::dims::broadcast_shapes;
-use crate::apis::{Mark, RangeFunction, RangeSpec, Slot};
+use crate::apis::{Api, Mark, Operand, RangeFunction, RangeSpec, Slot};
 use crate::interp::{Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::values::*;
@@ -15,9 +15,26 @@ pub(crate) fn itself(interp: &mut Interp, call: &Invocation) -> Value {
         Some(receiver) if !has_operand => call.get(receiver.name.as_str()),
         _ => call.nth(0),
     };
-    match itself.as_tensor().and_then(|tensor| written_into(interp, call, tensor)) {
+    let Some(tensor) = itself.as_tensor() else { return itself };
+    match written_into(interp, call, tensor) {
         Some(written) => Value::tensor(written),
+        // Nothing is left of the softmax that they may have come out of.
+        None if tensor.mark.is_some() && overwrites(call.api) => {
+            Value::tensor(Tensor { mark: None, ..(**tensor).clone() })
+        }
         None => itself,
+    }
+}
+
+/// Whether all numbers of the first parameter are replaced by others: `x.fill_(0)`, `x.uniform_()`.
+fn overwrites(api: &Api) -> bool {
+    match &api.range {
+        Some(RangeSpec::Interval { .. }) => true,
+        Some(RangeSpec::Of(range)) => {
+            let own = api.params.first().map(|param| Operand::Param(param.name));
+            !range.args.iter().any(|arg| Some(arg) == own.as_ref())
+        }
+        None => false,
     }
 }
 
