@@ -124,6 +124,35 @@ fn beside_conflicts(text: &str, mut found: Vec<Fault>) -> Vec<Fault> {
     found
 }
 
+/// The blocks behind a bracket that is never closed, up to the next line that begins at the margin: the bracket may have
+/// taken the head of one for its own, so nothing is said of how far in its lines stand.
+fn behind_open_brackets(text: &str, mut found: Vec<Fault>) -> Vec<Fault> {
+    let ending = |start: usize| {
+        let at_margin =
+            |(_, rest): &(usize, &str)| rest.starts_with(|c: char| !c.is_whitespace() && c != '#');
+        let mut lines =
+            text[start..].match_indices('\n').map(|(at, _)| (start + at + 1, &text[start + at + 1..]));
+        lines.find(at_margin).map_or(text.len(), |(at, _)| at)
+    };
+    let mut blocks: Vec<Span> = Vec::new();
+    for fault in found.iter().filter(|fault| fault.kind == FaultKind::Unclosed) {
+        let start = fault.span.start;
+        if blocks.last().is_none_or(|last| last.end <= start) {
+            blocks.push(Span::new(start, ending(start as usize) as u32));
+        }
+    }
+    let is_of_blocks = |kind: &FaultKind| {
+        use FaultKind::*;
+        matches!(kind, Indent | Unindent | Tabs | LoneClause | LoneTry | MissingBlock)
+    };
+    let is_inside = |place: Span| {
+        let before = blocks.partition_point(|block| block.start <= place.start);
+        blocks[..before].last().is_some_and(|block| block.contains(place))
+    };
+    found.retain(|fault| !is_of_blocks(&fault.kind) || !is_inside(fault.span));
+    found
+}
+
 fn of_piece(text: &str, piece: Span) -> (Vec<Fault>, bool) {
     let part = &text[piece.range()];
     let scanned = lexer::scan(part);
@@ -131,7 +160,7 @@ fn of_piece(text: &str, piece: Span) -> (Vec<Fault>, bool) {
         return (Vec::new(), false);
     }
     let (found, is_newer) = Parser::new(part, scanned).run();
-    let mut found = beside_conflicts(part, found);
+    let mut found = behind_open_brackets(part, beside_conflicts(part, found));
     for fault in &mut found {
         for span in std::iter::once(&mut fault.span).chain(&mut fault.since) {
             (span.start, span.end) = (span.start + piece.start, span.end + piece.start);

@@ -31,6 +31,14 @@ fn each_broken_place_is_told_once() {
         ("if x:\n        y = 2\n    z = 3\n", vec![(3, Unindent)]),
         ("if x:\n        y = 1\n\tz = 2\n", vec![(3, Tabs)]),
         ("if x:\n    if y:\n\tz = 2\n\tw = 3\nif x:\n    if y:\n\tz = 2\n", vec![(3, Tabs)]),
+        (
+            "def f(x):\n  if (x:\n    y = 1\n    if y:\n      return 1\n    else:\n      return 2\n",
+            vec![(2, Unclosed)],
+        ),
+        (
+            "def f(x):\n  if (x:\n    return 1\n  else:\n    return 2\n\nif x:\n    y = 1\n  z = 2\n",
+            vec![(2, Unclosed), (9, Unindent)],
+        ),
         ("def f():\n\ndef g():\n    pass\n", vec![(3, MissingBlock)]),
         ("if x:\n    !ls\ny = 1\nif z:\n    %cd a\n", vec![(2, Magic)]),
         ("try:\n    x = 1\ny = 2\n", vec![(3, LoneTry)]),
