@@ -354,7 +354,7 @@ impl<'p> Interp<'p> {
             return answers[0].filter(|first| answers.iter().all(|answer| *answer == Some(*first)));
         }
         match (class, &here.state) {
-            (Value::Builtin(name), State::List(_)) => Some(matches!(name.as_str(), "list" | "set")),
+            (Value::Builtin(name), State::List(_)) => Some(python::is_list(self, object, name)),
             (Value::Builtin(name), State::Dict(_)) => Some(name == "dict"),
             (Value::Builtin(_), _) => Some(false),
             (Value::Obj(wanted), _) => {

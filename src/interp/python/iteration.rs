@@ -338,8 +338,23 @@ fn tuple(interp: &mut Interp, call: &Call) -> Option<Value> {
     let items = plain_items(interp, value, call.place)?;
     Some(match items.exact {
         Some(exact) => Value::tuple(exact),
-        None => make(interp, call.place, items),
+        None => {
+            let tuple = make(interp, call.place, items);
+            tuple.as_obj().into_iter().for_each(|tuple| interp.heap.note(tuple, TUPLE, Value::None));
+            tuple
+        }
     })
+}
+
+/// A tuple of unknown length, which is kept as a list is.
+const TUPLE: Note = Note::new("a tuple");
+
+/// Whether a list is an instance of a class of the language.
+pub fn is_list(interp: &Interp, list: ObjId, class: &str) -> bool {
+    match interp.heap.noted(list, TUPLE) {
+        Some(_) => class == "tuple",
+        None => matches!(class, "list" | "set"),
+    }
 }
 
 fn set(interp: &mut Interp, call: &Call) -> Option<Value> {
