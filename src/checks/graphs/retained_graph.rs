@@ -120,7 +120,9 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         if nodes.leaves.is_empty() && !shown {
             continue;
         }
-        let is_walked = shown || nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf));
+        let is_walked = shown
+            || nodes.leaves.iter().any(|leaf| script.rehearsal.walked.contains(leaf))
+            || is_walked_inside(script, &carried.value.graph);
         if carried.by_call {
             if trains_in_call(script, at, &carried.value) {
                 found.push(RetainedGraph::of(at.clone(), carried, true));
@@ -161,6 +163,21 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         found.push(RetainedGraph { kept, steps, ..RetainedGraph::of(at, carried, is_walked) });
     }
     found
+}
+
+/// Whether a backward went through something that a module computed which trains within its own forward.
+fn is_walked_inside(script: &Script, graph: &Graph) -> bool {
+    let parts = &script.rehearsal.parts;
+    let mut open: Vec<u32> = graph.parts().iter().map(|part| part.id).collect();
+    let mut seen = FxHashSet::default();
+    while let Some(part) = open.pop() {
+        let Some(info) = parts.get(part as usize).filter(|_| seen.insert(part)) else { continue };
+        if !info.walks.is_empty() {
+            return true;
+        }
+        open.extend(info.inner.iter().map(|part| part.id));
+    }
+    false
 }
 
 /// Whether the call of a method that nothing here calls goes back through what it keeps.
