@@ -336,8 +336,14 @@ fn attended(interp: &Interp, call: &Invocation) -> (Rc<Tensor>, Rc<Tensor>, Rc<T
 /// `linear-weight x weight`: the last size becomes the weight's first.
 pub(crate) fn linear_weight(interp: &mut Interp, call: &Invocation) -> Value {
     let (input, weight) = (first(interp, call), tensor_of(interp, &call.operand(Slot::Weight)));
-    let out = weight.shape.as_ref().and_then(|shape| shape.first().cloned()).unwrap_or_default();
-    let shape = input.shape.as_ref().and_then(|shape| dims::replace(shape, -1, out)).map(Rc::from);
+    let shape = match (input.shape.as_deref(), weight.shape.as_deref()) {
+        (Some([rest @ .., _]), Some([_])) => Some(Rc::from(rest)),
+        (Some(shape), weight) => {
+            let out = weight.and_then(|weight| weight.first().cloned()).unwrap_or_default();
+            dims::replace(shape, -1, out).map(Rc::from)
+        }
+        (None, _) => None,
+    };
     let made = result(interp, call.place, &[&input, &weight]);
     Value::tensor(Tensor { shape, hazards: without_overflow(&made.hazards, false), ..made })
 }
