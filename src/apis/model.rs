@@ -61,7 +61,9 @@ impl Api {
 pub struct ParamSpec {
     pub name: Ustr,
     pub kind: ParamKind,
+    /// What it is where it is left out, as far as a literal says that.
     pub default: Option<Literal>,
+    pub may_be_left_out: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

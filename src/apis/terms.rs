@@ -88,13 +88,14 @@ impl<'a> Term<'a> {
         if !is_identifier(name) {
             return Err(self.error(0, format!("`{name}` is not the name of a parameter")));
         }
+        let may_be_left_out = default.is_some();
         let default = match default {
             None | Some("...") => None,
             Some(text) => Some(literal(text).ok_or_else(|| {
                 self.error(0, format!("`{text}` is not a literal; write `{name}=...` for other defaults"))
             })?),
         };
-        Ok(Some(ParamSpec { name: ustr(name), kind, default }))
+        Ok(Some(ParamSpec { name: ustr(name), kind, default, may_be_left_out }))
     }
 
     fn operand(&self, (at, word): Token<'a>, names: &[Ustr]) -> Result<Operand, ApiError> {

@@ -1,5 +1,5 @@
-//! Arguments that methods of a framework's schedules need: `ReduceLROnPlateau.step()` without its metric. And what
-//! constructors of a framework are given by position and by name.
+//! Arguments that constructors of a framework need, `Linear(1, bias=True)`, and methods of its schedules:
+//! `ReduceLROnPlateau.step()` without its metric. And what constructors are given by position and by name.
 
 use super::mismatched_arguments::{RAISES, RULE, listed};
 use super::tried::is_tried;
@@ -13,10 +13,11 @@ use ustr::Ustr;
 pub(super) static CHECKER: Checker =
     Checker { on_call: Some(called), on_arguments: Some(made), ..Checker::SILENT };
 
-/// A method of a framework was called without what it needs.
+/// A class or method of a framework was called without what it needs.
 struct Lacking {
-    method: Rc<str>,
+    called: Rc<str>,
     names: Vec<Ustr>,
+    help: &'static str,
 }
 
 /// A class of a framework is given an argument twice.
@@ -26,10 +27,26 @@ struct Twice {
 }
 
 fn made(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let Some((name, place)) = call.given_twice().filter(|_| !call.open) else { return };
-    if !cx.is_provided_for() && !is_tried(cx, place, "TypeError") {
+    if call.open || cx.is_provided_for() {
+        return;
+    }
+    if let Some((name, place)) = call.given_twice().filter(|(_, place)| !is_tried(cx, *place, "TypeError")) {
         cx.observe(place, Twice { class: call.api.name, name }, Confidence::High);
     }
+    let names = missing(call, 0);
+    // By a keyword that the entry does not know another release may take the same.
+    if !names.is_empty() && call.more.is_empty() && !is_tried(cx, call.place, "TypeError") {
+        let called = Rc::from(call.api.name.rsplit('.').next().unwrap_or_default());
+        cx.observe(call.place, Lacking { called, names, help: "" }, Confidence::High);
+    }
+}
+
+/// What a call needs and is not given, but for so many parameters at the beginning.
+fn missing(call: &Invocation<'_>, skipped: usize) -> Vec<Ustr> {
+    let needed = call.api.params.iter().skip(skipped).filter(|param| {
+        param.kind == ParamKind::Plain && !param.may_be_left_out && !call.is_given(&param.name)
+    });
+    needed.map(|param| param.name).collect()
 }
 
 fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
@@ -40,14 +57,12 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     if !of_schedule || call.open || !is_one() || cx.is_provided_for() || cx.undecided_arms() > 0 {
         return;
     }
-    let needed = call.api.params.iter().skip(1).filter(|param| {
-        param.kind == ParamKind::Plain && param.default.is_none() && !call.is_given(&param.name)
-    });
-    let names: Vec<Ustr> = needed.map(|param| param.name).collect();
+    let names = missing(call, 1);
     if !names.is_empty() {
         let class = class.rsplit('.').next().unwrap_or(class);
-        let method = Rc::from(format!("{class}.{method}"));
-        cx.observe(call.place, Lacking { method, names }, Confidence::High);
+        let called = Rc::from(format!("{class}.{method}"));
+        let help = ", such as the loss of the validation";
+        cx.observe(call.place, Lacking { called, names, help }, Confidence::High);
     }
 }
 
@@ -55,9 +70,9 @@ pub(super) fn lacking_arguments(script: &Script, out: &mut Findings) {
     for (at, lacking) in script.observed_once::<Lacking>() {
         let names = listed(&lacking.names);
         let finding = script
-            .finding(RULE.id, RULE.severity, at, format!("`{}` is called without {names}", lacking.method))
+            .finding(RULE.id, RULE.severity, at, format!("`{}` is called without {names}", lacking.called))
             .note(RAISES)
-            .help(format!("pass {names}, such as the loss of the validation"));
+            .help(format!("pass {names}{}", lacking.help));
         out.push(finding, at);
     }
     for (at, Twice { class, name }) in script.observed_once::<Twice>() {
