@@ -2,6 +2,7 @@
 
 mod faults;
 mod fits;
+mod fractions;
 mod losses;
 mod misfits;
 mod needs;
@@ -10,4 +11,4 @@ mod shape_mismatch;
 use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern =
-    Concern { rules: &[&shape_mismatch::RULE], checkers: &[&misfits::CHECKER] };
+    Concern { rules: &[&shape_mismatch::RULE], checkers: &[&fractions::CHECKER, &misfits::CHECKER] };

@@ -1,6 +1,7 @@
 //! Shapes that an operation does not take.
 
 use super::faults::Fault;
+use super::fractions::fractions;
 use super::misfits::{Misfit, Subject};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
@@ -27,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
 const SCALARS: (&str, (u64, u64)) = ("torch", (0, 4));
 
 fn check(script: &Script, out: &mut Findings) {
+    fractions(script, out);
     let mut seen = Places::default();
     let mut guarded = Guarded::default();
     // What was called so says more than what was put together so.
