@@ -21,7 +21,7 @@ fn check(script: &Script, out: &mut Findings) {
     for loss in sigmoid_misfits(script) {
         let (message, made, note) = said(loss.misfit);
         let severity = match loss.misfit {
-            Misfit::SigmoidOfClasses => Severity::Warning,
+            Misfit::SigmoidOfClasses | Misfit::SoftmaxOfBinary => Severity::Warning,
             _ => RULE.severity,
         };
         let finding = script
@@ -29,10 +29,10 @@ fn check(script: &Script, out: &mut Findings) {
             .because(loss.made, made)
             .note(note)
             .help(repair(&loss))
-            // A sigmoid for each class trains, if worse: a replay tells nothing apart.
+            // These train, if worse: a replay tells nothing apart.
             .replay(
                 loss.heads
-                    .filter(|_| loss.misfit != Misfit::SigmoidOfClasses)
+                    .filter(|_| !matches!(loss.misfit, Misfit::SigmoidOfClasses | Misfit::SoftmaxOfBinary))
                     .map(|heads| replay_of_heads(script, heads)),
             );
         out.push(finding, &loss.at);
@@ -57,6 +57,11 @@ fn said(misfit: Misfit) -> (&'static str, &'static str, &'static str) {
             "sigmoid is applied here",
             "the probabilities of a sample do not sum to 1, so the loss divides them by their sum first",
         ),
+        Misfit::SoftmaxOfBinary => (
+            "this loss expects a probability for each class, but a softmax shares one among them",
+            "softmax is applied here",
+            "each class is scored as a question of its own; in Keras, `accuracy` becomes the binary one, which is high where no class is predicted",
+        ),
         Misfit::NoProbabilities => (
             "this loss expects probabilities, but no sigmoid was applied to its input",
             "computed here, not restricted to [0, 1]",
@@ -74,6 +79,9 @@ fn repair(loss: &MisfitLoss) -> String {
     match (loss.misfit, loss.flag) {
         (Misfit::NoProbabilities, _) => {
             "use the loss for logits (`BCEWithLogitsLoss`), or apply a sigmoid".to_owned()
+        }
+        (Misfit::SoftmaxOfBinary, _) => {
+            "use a categorical cross-entropy, or a sigmoid if several classes can be right at once".to_owned()
         }
         (Misfit::SigmoidOfClasses, _) => {
             "use a softmax, or a binary cross-entropy if several classes can be right at once".to_owned()

@@ -44,6 +44,8 @@ pub(super) enum Misfit {
     SoftmaxOfSigmoid,
     /// The loss takes a distribution over classes, and gets a probability of each for itself.
     SigmoidOfClasses,
+    /// The loss takes a probability of each class for itself, and gets a distribution over them.
+    SoftmaxOfBinary,
     /// The loss takes probabilities, and gets any numbers.
     NoProbabilities,
     /// The loss takes logarithms of probabilities, and gets probabilities.
@@ -131,6 +133,9 @@ pub(super) fn sigmoid_misfits(script: &Script) -> Vec<MisfitLoss> {
             (Expects::Probabilities, Mark::Sigmoid) if loss.spec.labels.is_some() && loss.is_several() => {
                 Some(Misfit::SigmoidOfClasses)
             }
+            (Expects::BinaryProbabilities, Mark::Softmax) => {
+                loss.is_of_many().then_some(Misfit::SoftmaxOfBinary)
+            }
             (Expects::BinaryProbabilities, _) if loss.spec.expects.flag().is_none() => {
                 loss.leaves_unit().then_some(Misfit::NoProbabilities)
             }
@@ -198,6 +203,12 @@ impl TaughtLoss<'_> {
     /// There is more than one class.
     fn is_several(&self) -> bool {
         self.classes().and_then(|classes| classes.known()).is_some_and(|classes| classes > 1)
+    }
+
+    /// There are more classes than two, in the last dimension: of two, a softmax says of each what a sigmoid would.
+    fn is_of_many(&self) -> bool {
+        let is_last = self.compiled || self.input.rank() == Some(2);
+        is_last && self.classes().and_then(|classes| classes.known()).is_some_and(|classes| classes > 2)
     }
 
     pub(super) fn classes(&self) -> Option<Int> {
