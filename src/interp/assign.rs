@@ -276,10 +276,8 @@ impl<'p> Interp<'p> {
         let tree = self.here();
         let starred =
             targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));
-        if let Value::Tuple(values) = value.bare() {
-            let names = targets.len() - usize::from(starred.is_some());
-            self.on_unpack(&Unpacked { names, rest: starred.is_some(), values, place });
-        }
+        let names = targets.len() - usize::from(starred.is_some());
+        self.on_unpack(&Unpacked { names, rest: starred.is_some(), value, place });
         match (items.exact, starred) {
             (Some(values), None) if values.len() == targets.len() => {
                 for (target, value) in targets.iter().zip(values) {

@@ -25,11 +25,11 @@ pub struct UnfitCall<'e> {
     pub unfit: Unfit,
 }
 
-/// A tuple whose values are bound to several names, of which one may take the rest.
+/// A value whose items are bound to several names, of which one may take the rest.
 pub struct Unpacked<'e> {
     pub names: usize,
     pub rest: bool,
-    pub values: &'e [Value],
+    pub value: &'e Value,
     /// The names.
     pub place: Place,
 }

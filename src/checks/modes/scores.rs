@@ -60,7 +60,8 @@ fn decided(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
 
 /// `_, predicted = torch.max(scores, 1)`: where the largest is gets a name.
 fn told_apart(cx: &mut Interp<'_>, unpacked: &Unpacked<'_>) {
-    let [_, Value::Tensor(positions)] = unpacked.values else { return };
+    let Value::Tuple(values) = unpacked.value.bare() else { return };
+    let [_, Value::Tensor(positions)] = &**values else { return };
     let Some(Relation::PlaceOfLargest(scores)) = positions.relation.as_deref() else { return };
     let is_named = !cx.words(unpacked.place).trim_end_matches([')', ']']).ends_with(", _");
     if is_named && is_by_model(&Value::Tensor(scores.clone())) {
