@@ -1,6 +1,6 @@
 //! Numbers of one dtype for weights of another.
 
-use super::dtypes::{Mistyped, Narrowed};
+use super::dtypes::{INDEX, Mistyped, Narrowed};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Diagnostic, Fix, Severity};
@@ -18,13 +18,22 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Since this release `/` of integer tensors gives floats.
+const TRUE_DIVISION: (&str, (u64, u64)) = ("torch", (1, 5));
+
 fn check(script: &Script, out: &mut Findings) {
     // JAX promotes operands of two dtypes.
     let promotes = |at: &At| script.imports_around(at, "jax") && !script.imports_around(at, "torch");
     let raises = |(at, meeting): &(&At, &Mistyped)| meeting.lookup || !promotes(at);
     for (at, meeting) in script.observed_once::<Mistyped>().filter(raises) {
         let (gets, wants) = (meeting.gets.name(), meeting.wants.name());
+        let is_index = &*meeting.what == INDEX;
+        // Before, `/` of two integers was one.
+        if is_index && !script.pins.allow_since(TRUE_DIVISION.0, TRUE_DIVISION.1) {
+            continue;
+        }
         let message = match meeting.lookup {
+            true if is_index => format!("{INDEX} is indexed with {gets}, but needs integer indices"),
             true => format!("`{}` is indexed with {gets}, but needs integer indices", meeting.what),
             false if meeting.what.contains(' ') => format!("{} mixes {gets} and {wants}", meeting.what),
             false => format!("`{}` gets {gets} input, but its weights are {wants}", meeting.what),
@@ -41,7 +50,10 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = script.behind_argument(at.place, 0, &["input"], &cast);
         let fix = fix.filter(|_| meeting.lookup || !meeting.what.contains(' '));
         let fix = fix.map(|edits| Fix::guess(format!("cast the input with `{cast}`"), edits));
-        let help = format!("cast the input with `{cast}`");
+        let help = match is_index {
+            true => "divide integers with `//`, or cast the index with `.long()`".to_owned(),
+            false => format!("cast the input with `{cast}`"),
+        };
         out.push(finding.fix(fix).note("this raises a dtype error").help(help), at);
     }
     for (at, narrowed) in script.observed_once::<Narrowed>() {

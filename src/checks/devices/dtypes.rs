@@ -3,7 +3,7 @@
 
 use super::forwards::Forwards;
 use crate::apis::Transfer;
-use crate::interp::{AppliedLayer, Augment, Checker, Interp, Operation, Operator};
+use crate::interp::{AppliedLayer, Augment, Checker, Indexed, Interp, Operation, Operator, index_parts};
 use crate::report::{Confidence, Place};
 use crate::syntax::BinaryOp;
 use crate::trace::At;
@@ -14,6 +14,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_layer_applied: Some(meet_weights),
     on_operation: Some(meet_factors),
     on_augment: Some(change_in_place),
+    on_index: Some(pick),
     ..Checker::SILENT
 };
 
@@ -34,6 +35,9 @@ pub(super) struct Mistyped {
     /// They were looked up in a table, which takes whole numbers.
     pub lookup: bool,
 }
+
+/// What is looked up by an index, and not by a layer.
+pub(super) const INDEX: &str = "this tensor";
 
 /// What a layer asks of its input's dtype.
 #[derive(Clone, Copy, PartialEq)]
@@ -128,6 +132,21 @@ fn meet_factors(cx: &mut Interp<'_>, operation: &Operation<'_>) {
         let product = Mistyped { what, made: a.made, gets, wants, lookup: false };
         cx.observe_for_good(operation.place, product, a.confidence.min(b.confidence));
     }
+}
+
+/// `beams[position / vocabulary]`: what `/` makes of integers are floats, and no index.
+fn pick(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
+    let is_float = |index: &&Rc<Tensor>| index.dtype.is_some_and(DType::is_float);
+    let parts = index_parts(indexed.index);
+    let Some(index) = parts.iter().filter_map(Value::as_tensor).find(is_float) else { return };
+    let Some(gets) = index.dtype.filter(|_| cx.has_plain_dtypes() && !cx.is_provided_for()) else { return };
+    let (what, made) = (Rc::from(INDEX), index.made);
+    let sure = index.confidence.min(indexed.tensor.confidence);
+    cx.observe_for_good(
+        indexed.place,
+        Mistyped { what, made, gets, wants: DType::Int64, lookup: true },
+        sure,
+    );
 }
 
 /// `counts *= 0.5`, of integers.
