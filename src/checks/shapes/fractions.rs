@@ -1,7 +1,7 @@
 //! Sizes that are floats: `/` divides integers into one, even where nothing is left over.
 
 use super::shape_mismatch::RULE;
-use crate::apis::{Dim, Need, Slot};
+use crate::apis::{Dim, Need, Slot, Transfer};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
 use crate::report::{Confidence, Edit, Fix, Place, Span};
@@ -43,7 +43,9 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let laid_out = call.api.needs.iter().filter(|need| is_count(need.verb)).flat_map(|need| &need.args[1..]);
     let made = call.position(Slot::Size).map(|_| call.operand(Slot::Size));
     let sizes = laid_out.map(|operand| call.value_of(operand)).chain(made);
-    if let Some(float) = sizes.into_iter().find_map(|sizes| float_in(&sizes, MOST_NESTED)) {
+    // `x.new([0.5, 2])` makes a tensor of these very numbers.
+    let depth = if call.api.transfer() == Some(Transfer::NewFactory) { 1 } else { MOST_NESTED };
+    if let Some(float) = sizes.into_iter().find_map(|sizes| float_in(&sizes, depth)) {
         note(cx, call, None, &float);
     }
 }

@@ -309,7 +309,6 @@ fn parsed(default: &Value, kind: Kind) -> Value {
         (Value::Str(Some(_)), Kind::Bool) => Value::Bool(None),
         (Value::Str(Some(text)), Kind::Int | Kind::Float) => kind.parse(text).unwrap_or_else(|| kind.some()),
         (Value::Str(_), Kind::Any) => Value::Unknown,
-        (Value::Int(_), Kind::Float) => Value::Float(default.as_num()),
         _ => default.clone(),
     }
 }
