@@ -15,6 +15,7 @@ mod softmax_before_cross_entropy;
 mod softmax_removal;
 mod swapped_loss_arguments;
 mod taught;
+mod threshold;
 mod wrong_softmax_axis;
 mod wrong_target_dtype;
 
@@ -46,6 +47,7 @@ pub(super) static CONCERN: Concern = Concern {
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
         &softmax_before_cross_entropy::CHECKER,
+        &threshold::CHECKER,
         &wrong_softmax_axis::CHECKER,
     ],
 };

@@ -2,6 +2,7 @@
 
 use super::heads::replay_of_heads;
 use super::taught::{Misfit, MisfitLoss, sigmoid_misfits};
+use super::threshold::thresholds;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -18,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(script: &Script, out: &mut Findings) {
+    thresholds(script, out);
     for loss in sigmoid_misfits(script) {
         let (message, made, note) = said(loss.misfit);
         let severity = match loss.misfit {
