@@ -394,13 +394,13 @@ impl<'p> Interp<'p> {
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Api(api.name) }))
             }
             // A part, or a method that gives parts.
-            None if tensor.is_tree() => value.clone(),
+            None if tensor.is_tree() => part_of_record(tensor),
             // The output of a model that we do not see into may be a record of tensors.
             None if tensor.shape.is_none() && tensor.source == Source::Output && !tensor.has_axis => {
                 match name.as_str() {
                     // Models that compute their loss themselves take the mean.
                     "loss" => super::expr::average(value),
-                    _ => value.clone(),
+                    _ => part_of_record(tensor),
                 }
             }
             None => {
@@ -422,4 +422,9 @@ impl<'p> Interp<'p> {
             }
         }
     }
+}
+
+/// What a record of tensors holds beside others may be integers, and masks.
+fn part_of_record(record: &Tensor) -> Value {
+    Value::tensor(Tensor { dtype: None, ..record.clone() })
 }
