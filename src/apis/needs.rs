@@ -16,6 +16,8 @@ vocabulary! {
     Count "count" (X; Sizes) "the sizes, of which one may be -1, hold as many numbers as x";
     CountEach "count-each" (X; Sizes)
         "the sizes, of which one may be -1, hold as many numbers as each row of x";
+    Dense "dense" (X; Sizes)
+        "the dimensions of x that become one of these sizes follow each other in memory as they are counted";
     Expand "expand" (X; Sizes) "an axis of x is 1, or as long as it is to be";
     Features "features" (X N) "the second size of x is n";
     Join "join" (Tensors Dim) "all have the same sizes but along the axis";

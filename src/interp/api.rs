@@ -127,6 +127,7 @@ impl<'p> Interp<'p> {
         // What a library of arrays makes is an array, but of a tensor, which answers itself.
         tensor.is_array |= inputs.as_ref().is_none_or(|input| input.is_array) && self.apis.is_of_arrays(api);
         tensor.backwards = transfer::turned_around(api, call, &tensor);
+        tensor.turned = transfer::turned(self, api, call);
         if let Some(range) = &api.range {
             // Where what is learned starts says nothing of where it goes.
             let is_learned = tensor.is_leaf && tensor.learned && !passed_on;

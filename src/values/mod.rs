@@ -11,6 +11,7 @@ pub mod hazard;
 pub mod heap;
 mod inside;
 pub mod int;
+mod layout;
 pub mod notes;
 pub mod object;
 pub mod parameter;
@@ -31,6 +32,7 @@ pub use hazard::{
 };
 pub use heap::Heap;
 pub use int::{Int, Symbol};
+pub use layout::Turned;
 pub use notes::{Note, Notes};
 pub use object::*;
 pub use parameter::{ParamGroup, Parameter, Params};

@@ -5,6 +5,7 @@ use super::formula::Numbers;
 use super::graph::Graph;
 use super::hazard::{Hazard, union_hazards};
 use super::int::{Int, product};
+use super::layout::Turned;
 use super::object::{ObjId, ObjSet};
 use super::range::Interval;
 use super::recipe::Recipe;
@@ -182,6 +183,8 @@ pub struct Tensor {
     pub is_array: bool,
     /// Of an array, where a view of it was taken that goes backwards through memory: its strides are negative.
     pub backwards: Option<Place>,
+    /// Its dimensions lie in memory in another order.
+    pub turned: Option<Rc<Turned>>,
     /// `requires_grad` was asked for on the tensor itself.
     pub is_leaf: bool,
     /// One number, the mean of a batch, that nothing was multiplied with.
@@ -230,6 +233,7 @@ impl Default for Tensor {
             source: Source::Unknown,
             is_array: false,
             backwards: None,
+            turned: None,
             is_leaf: false,
             averaged: false,
             selects: false,
@@ -313,6 +317,7 @@ impl Tensor {
 
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
+        self.turned = None;
         self.last = None;
         self.first = None;
         self.has_axis = false;
@@ -348,6 +353,7 @@ impl Tensor {
             is_array: self.is_array && other.is_array,
             // An array that is flipped at random is flipped soon.
             backwards: self.backwards.or(other.backwards),
+            turned: self.turned.clone().filter(|_| self.turned == other.turned),
             is_leaf: self.is_leaf && other.is_leaf,
             averaged: self.averaged && other.averaged,
             selects: self.selects && other.selects,

@@ -1,6 +1,7 @@
 //! In which way shapes do not fit, as plain data.
 
-use crate::values::{Int, Shape};
+use crate::values::{Int, Shape, Turned};
+use std::rc::Rc;
 
 /// What of a shape that arrived is not as the operation needs it.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub(super) enum Fault {
     Count { wanted: Vec<Int> },
     /// Samples of so many numbers, laid out in rows of another length that does not divide them.
     Rows { sample: i64, row: i64 },
+    /// Dimensions that are to become one do not follow each other in memory.
+    Scattered(Rc<Turned>),
     /// Two sizes that meet number by number.
     Broadcast { left: Shape, right: Shape, axis: usize, gets: Int, wants: Int },
     /// Two tensors that are joined, along another axis.

@@ -111,6 +111,7 @@ impl Applied<'_, '_> {
             Need::State => self.state(),
             Need::Count => of_input(self.count(0)),
             Need::CountEach => of_input(self.count(1)),
+            Need::Dense => of_input(self.dense()),
             Need::Expand => of_input(self.expand()),
             Need::Axis => of_input(self.axis()),
             Need::Axes => of_input(self.axes()),
@@ -183,6 +184,13 @@ impl Applied<'_, '_> {
             return Some(Fault::Count { wanted });
         }
         if before == 0 { rows(&shape, &wanted) } else { None }
+    }
+
+    /// More stretches of memory than there are sizes to take them.
+    fn dense(&self) -> Option<Fault> {
+        let turned = self.tensor(0)?.turned.clone()?;
+        let taken = self.ints(1)?.iter().filter(|size| **size != Int::Known(1)).count();
+        (taken > 0 && turned.stretches() > taken).then_some(Fault::Scattered(turned))
     }
 
     fn expand(&self) -> Option<Fault> {

@@ -27,6 +27,9 @@ pub(super) static RULE: Rule = Rule {
 /// Before this release a sum over everything had one dimension, as had all other tensors of one number.
 const SCALARS: (&str, (u64, u64)) = ("torch", (0, 4));
 
+/// Since this release what is computed of a transposed tensor lies in memory as that does.
+const COPIES: (&str, (u64, u64)) = ("torch", (1, 7));
+
 fn check(script: &Script, out: &mut Findings) {
     fractions(script, out);
     let mut seen = Places::default();
@@ -37,7 +40,13 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, misfit) in called.into_iter().chain(tried) {
         let asked = || misfit.undecided && is_asked_about(script, at.place);
         let without_scalars = || is_of_scalar(misfit) && !script.pins.allow_since(SCALARS.0, SCALARS.1);
+        // Older releases laid a comparison out as it is counted.
+        let laid_out = || {
+            matches!(&misfit.fault, Fault::Scattered(turned) if turned.is_copy)
+                && !script.pins.allow_since(COPIES.0, COPIES.1)
+        };
         if misfit.excused.get()
+            || laid_out()
             || without_scalars()
             || misfit.in_trial && !is_called(script, misfit)
             || guarded.holds(script, at.place)
@@ -46,7 +55,7 @@ fn check(script: &Script, out: &mut Findings) {
         {
             continue;
         }
-        let words = Words { script, misfit };
+        let words = Words { script, misfit, place: at.place };
         let mut finding = script.finding(RULE.id, RULE.severity, at, words.message());
         finding = words.origins(finding, at);
         if let Some(note) = words.note() {
@@ -103,6 +112,7 @@ impl Guarded {
 struct Words<'s, 'a> {
     script: &'s Script<'a>,
     misfit: &'s Misfit,
+    place: Place,
 }
 
 impl Words<'_, '_> {
@@ -158,6 +168,11 @@ impl Words<'_, '_> {
             }
             Fault::Count { wanted } => {
                 format!("{what}: shape {} is invalid for input of shape {input}", self.sizes(wanted))
+            }
+            Fault::Scattered(_) => {
+                format!(
+                    "{what} merges dimensions that are not contiguous in memory after they were transposed"
+                )
             }
             Fault::Rows { sample, row } => {
                 let (sample, row) = (units::count(*sample), units::count(*row));
@@ -237,6 +252,10 @@ impl Words<'_, '_> {
             Fault::Broadcast { gets, wants, .. } => {
                 Some(format!("sizes {} and {} differ, and neither is 1", self.size(gets), self.size(wants)))
             }
+            Fault::Scattered(_) => Some(
+                "PyTorch raises `RuntimeError: view size is not compatible with input tensor's size and stride`"
+                    .to_owned(),
+            ),
             Fault::Several => Some(
                 "PyTorch raises `ValueError: only one element tensors can be converted to Python scalars`"
                     .to_owned(),
@@ -260,6 +279,7 @@ impl Words<'_, '_> {
                 }
                 None => "make both sizes equal".to_owned(),
             },
+            Fault::Scattered(_) => "use `reshape`, or call `contiguous()` first".to_owned(),
             Fault::Several => "join the tensors with `stack` or `cat` instead".to_owned(),
             Fault::Rank { .. } => {
                 "add or remove a dimension with `unsqueeze`, `squeeze` or `flatten`".to_owned()
@@ -315,6 +335,9 @@ impl Words<'_, '_> {
                 finding = finding.because(made, format!("{} is computed here", self.written(tensor)));
             }
         }
+        if let Fault::Scattered(turned) = &self.misfit.fault {
+            finding = finding.because(turned.at, "the dimensions are reordered here");
+        }
         if let Some(called) = self.misfit.stack.get().filter(|_| !self.misfit.in_trial) {
             finding = finding.because(called, "it is called here");
         }
@@ -337,8 +360,23 @@ impl Words<'_, '_> {
         }
     }
 
+    /// `reshape` in the place of `view`: it copies where it has to.
+    fn reshaped(&self) -> Option<Fix> {
+        let draft = self.script.draft(self.place.file);
+        let call = draft.call_at(self.place.span)?;
+        let (receiver, _) = draft.receiver(call)?;
+        let (receiver, whole) = (draft.expr(receiver).span, self.place.span);
+        let behind = Span::new(receiver.end, whole.end);
+        let method = draft.text(behind).find("view")? as u32 + behind.start;
+        let name = Span::new(method, method + "view".len() as u32);
+        Some(Fix::safe("use `reshape`", vec![draft.replace(name, "reshape")]))
+    }
+
     /// The number of the constructor, where that is written out.
     fn fix(&self) -> Option<Fix> {
+        if let Fault::Scattered(_) = self.misfit.fault {
+            return self.reshaped();
+        }
         let (Fault::Size { gets: Int::Known(gets), wants: Int::Known(wants), .. }, Some(argument)) =
             (&self.misfit.fault, self.misfit.argument)
         else {

@@ -50,7 +50,19 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, place: Place) 
         false => (kept.device, kept.device_origin),
     };
     let backwards = backwards(tensor, index, place);
-    Tensor { mark, range, relation, numbers: None, recipe: None, device, device_origin, backwards, ..kept }
+    let turned = tensor.turned.as_deref().and_then(|turned| super::layout::cut(turned, index));
+    Tensor {
+        mark,
+        range,
+        relation,
+        numbers: None,
+        recipe: None,
+        device,
+        device_origin,
+        backwards,
+        turned,
+        ..kept
+    }
 }
 
 /// Whether what an index chooses is a view of an array that goes backwards through memory: `image[:, :, ::-1]`. Lists of

@@ -67,7 +67,8 @@ fn comparison(interp: &mut Interp, op: CompareOp, left: &Value, right: &Value, p
         CompareOp::Less | CompareOp::LessEq => is_number(left) && left.as_num() != Some(0.0),
         _ => false,
     };
-    Tensor { relation, selects, ..mask }
+    let turned = left.as_tensor().and_then(|left| left.turned.as_deref().map(Turned::copied));
+    Tensor { relation, selects, turned, ..mask }
 }
 
 /// A mask that says how a tensor compares to a number.

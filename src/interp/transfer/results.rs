@@ -35,6 +35,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         is_leaf: false,
         averaged: false,
         backwards: None,
+        turned: None,
         selects: source == Source::Mask && operands.iter().any(|operand| operand.selects),
         among: is_among(operands),
         learned: operands.iter().any(|operand| operand.learned),

@@ -42,7 +42,7 @@ pub(crate) fn ints_from(interp: &Interp, call: &Invocation, index: usize) -> Opt
     Some(all)
 }
 
-fn axes_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<i64>> {
+pub(super) fn axes_from(interp: &Interp, call: &Invocation, index: usize) -> Option<Vec<i64>> {
     ints_from(interp, call, index)?.iter().map(Int::known).collect()
 }
 
