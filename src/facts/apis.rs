@@ -10,6 +10,12 @@ use crate::trace::{At, Sight};
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// An argument of a framework's method that its table does not list.
+pub struct UnlistedKeyword {
+    pub method: Ustr,
+    pub name: Ustr,
+}
+
 /// A name that no release has, or none that the project may run with.
 pub struct MissingName {
     pub at: At,
@@ -137,6 +143,7 @@ impl Script<'_> {
         // Whoever says what is safe to load, knows of the change.
         changed.retain(|one: &Changed| !said.iter().any(|mention| one.row.unless.contains(&mention.path)));
         found.extend(self.unknown_attributes(&said));
+        found.extend(self.wrong_method_keywords(&said));
         old.extend(self.deprecated_methods(&said));
         NamesFound { missing: found, deprecated: old, changed }
     }
@@ -272,49 +279,55 @@ impl Script<'_> {
     }
 
     fn wrong_keywords(&self, mention: &Mention, known: &Known) -> Vec<MissingName> {
-        let Some((package, index)) = index::of(&known.path) else { return Vec::new() };
-        let Some(keywords) = &known.keywords else { return Vec::new() };
-        let mut found = Vec::new();
-        for (name, span) in &mention.keywords {
-            let listed = keywords.listed.iter().find(|(keyword, _)| keyword == name);
-            let asked = self.asked(package, index);
-            let unsure = keywords.unsure;
-            let why = match (listed, &*asked) {
-                (Some((_, span)), asked) => why(&index.releases, *span, unsure, asked)
-                    .or_else(|| self.outlived(package, index, &known.path, *span, unsure)),
-                (None, Asked::Outside) => None,
-                (None, Asked::Any) if unsure.is_some_and(|unsure| unsure.last >= known.span.last) => None,
-                (None, Asked::Told(span) | Asked::Pinned { span, .. })
-                    if unsure.is_some_and(|unsure| unsure.meets(*span)) =>
-                {
-                    None
-                }
-                (None, _) => Some(never(&index.releases, unsure)),
-            };
-            let Some(why) = why else { continue };
-            let was_taken = PARSED.1.contains(&name.as_str()) && known.path.starts_with(PARSED.0);
-            if was_taken && matches!(why, Why::Later { .. }) {
-                continue;
+        let keywords = mention.keywords.iter();
+        keywords.filter_map(|(name, span)| self.wrong_keyword(known, *name, self.at(*span))).collect()
+    }
+
+    /// Arguments of methods that the tables do not list and that no release has, or not all. What has the method rests on
+    /// what was rehearsed.
+    fn wrong_method_keywords(&self, said: &[Mention]) -> Vec<MissingName> {
+        let packages: Vec<&str> = said.iter().filter_map(|mention| mention.path.split('.').next()).collect();
+        let own = self.observed_once::<UnlistedKeyword>().filter(|(at, seen)| {
+            let is_said = packages.iter().any(|package| is_of(&seen.method, package));
+            at.place.file == self.file && at.confidence == Confidence::High && is_said
+        });
+        own.filter_map(|(at, seen)| match index::ask(&seen.method) {
+            Answer::Known(known) => self.wrong_keyword(&known, seen.name, at.clone()),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn wrong_keyword(&self, known: &Known, name: Ustr, at: At) -> Option<MissingName> {
+        let (package, index) = index::of(&known.path)?;
+        let keywords = known.keywords.as_ref()?;
+        let listed = keywords.listed.iter().find(|(keyword, _)| *keyword == name);
+        let asked = self.asked(package, index);
+        let unsure = keywords.unsure;
+        let why = match (listed, &*asked) {
+            (Some((_, span)), asked) => why(&index.releases, *span, unsure, asked)
+                .or_else(|| self.outlived(package, index, &known.path, *span, unsure)),
+            (None, Asked::Outside) => None,
+            (None, Asked::Any) if unsure.is_some_and(|unsure| unsure.last >= known.span.last) => None,
+            (None, Asked::Told(span) | Asked::Pinned { span, .. })
+                if unsure.is_some_and(|unsure| unsure.meets(*span)) =>
+            {
+                None
             }
-            let near = match listed {
-                None => {
-                    near(name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect())
-                }
-                Some(_) => None,
-            };
-            let row = deprecated::of_argument(&known.path, name);
-            found.push(MissingName {
-                at: self.at(*span),
-                name: name.to_string(),
-                holder: known.path.clone(),
-                is_keyword: true,
-                near,
-                instead: row,
-                fix: row.and_then(|row| self.rewritten_argument(row, package, &known.path, *span)),
-                why,
-            });
+            (None, _) => Some(never(&index.releases, unsure)),
+        }?;
+        let was_taken = PARSED.1.contains(&name.as_str()) && known.path.starts_with(PARSED.0);
+        if was_taken && matches!(why, Why::Later { .. }) {
+            return None;
         }
-        found
+        let near = match listed {
+            None => near(&name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect()),
+            Some(_) => None,
+        };
+        let row = deprecated::of_argument(&known.path, &name);
+        let fix = row.and_then(|row| self.rewritten_argument(row, package, &known.path, at.place.span));
+        let (name, holder) = (name.to_string(), known.path.clone());
+        Some(MissingName { at, name, holder, is_keyword: true, near, instead: row, fix, why })
     }
 
     /// Where the mention says a part of the name.

@@ -21,7 +21,7 @@ pub(crate) mod timeline;
 mod untrained;
 mod uses;
 
-pub use apis::{Asked, MissingName, NamesFound, Why};
+pub use apis::{Asked, MissingName, NamesFound, UnlistedKeyword, Why};
 pub use changed::Changed;
 pub use data::Descents;
 pub(crate) use data::{FEW_ROWS, all_within};

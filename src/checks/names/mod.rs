@@ -3,6 +3,7 @@
 mod behavior_changed;
 mod conflicting_requirements;
 mod deprecated_api;
+mod method_keywords;
 mod misspelt_attribute;
 mod removed_api;
 mod unknown_api;
@@ -18,5 +19,10 @@ pub(super) static CONCERN: Concern = Concern {
         &removed_api::RULE,
         &unknown_api::RULE,
     ],
-    checkers: &[&behavior_changed::CHECKER, &deprecated_api::CHECKER, &misspelt_attribute::CHECKER],
+    checkers: &[
+        &behavior_changed::CHECKER,
+        &deprecated_api::CHECKER,
+        &method_keywords::CHECKER,
+        &misspelt_attribute::CHECKER,
+    ],
 };
