@@ -83,22 +83,22 @@ vocabulary! {
         "a loss in the graph of all of these, of unknown shape; of several results the first";
     DatasetArrays "dataset-arrays" ()
         "((x_train, y_train), (x_test, y_test)), of the sizes in the entry's `dataset`";
-    DatasetBatch "dataset-batch" (Receiver N) "a dataset of batches";
-    DatasetFiltered "dataset-filtered" (Receiver) "some of the samples";
-    DatasetFlatMap "dataset-flat-map" (Receiver F) "the samples of the datasets that f gives";
-    DatasetJoined "dataset-joined" (Receiver X) "the samples of both, one after the other";
+    DatasetBatch "dataset-batch" (Receiver N) [reforms] "a dataset of batches";
+    DatasetFiltered "dataset-filtered" (Receiver) [reforms] "some of the samples";
+    DatasetFlatMap "dataset-flat-map" (Receiver F) [reforms] "the samples of the datasets that f gives";
+    DatasetJoined "dataset-joined" (Receiver X) [reforms] "the samples of both, one after the other";
     DatasetLoaded "dataset-loaded" (Cls Split BatchSize Labelled Info)
         "one of these by its name: a part for each split, with labels beside the data, and perhaps what is known of it";
-    DatasetMap "dataset-map" (Receiver F) "a dataset of what f gives";
+    DatasetMap "dataset-map" (Receiver F) [reforms] "a dataset of what f gives";
     DatasetOf "dataset-of" (X) "a dataset of one sample";
     DatasetRead "dataset-read" () "a dataset of texts that are read: lines, records, names of files";
     DatasetRows "dataset-rows" (Receiver A B C Holder)
         "all samples as stored, bytes of these sizes; 'array' or 'tensor'";
-    DatasetSame "dataset-same" (Receiver) "the same samples (prefetch, cache, repeat)";
-    DatasetShuffled "dataset-shuffled" (Receiver) "the same samples in another order";
-    DatasetSkip "dataset-skip" (Receiver N) "all but the first n samples";
+    DatasetSame "dataset-same" (Receiver) [reforms] "the same samples (prefetch, cache, repeat)";
+    DatasetShuffled "dataset-shuffled" (Receiver) [reforms] "the same samples in another order";
+    DatasetSkip "dataset-skip" (Receiver N) [reforms] "all but the first n samples";
     DatasetSlices "dataset-slices" (X) "a dataset of slices along the first dimension";
-    DatasetTake "dataset-take" (Receiver N) "at most n samples";
+    DatasetTake "dataset-take" (Receiver N) [reforms] "at most n samples";
     DatasetZip "dataset-zip" (Datasets) "a dataset of tuples, with a sample of each";
     DeepCopy "deep-copy" (X) "an equal value of its own; parameters of a module are other parameters";
     Deepspeed "deepspeed" (Model Optimizer Data Scheduler)

@@ -27,8 +27,16 @@ pub(super) struct DroppedResult {
     pub function: Option<Rc<str>>,
     /// What it was called on.
     pub receiver: Rc<str>,
+    pub kind: Kind,
+}
+
+/// What is as it was.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Tensor,
     /// Nothing of its kind ever changes in place.
-    pub immutable: bool,
+    Immutable,
+    Dataset,
 }
 
 /// What was called since the last statement that is an expression.
@@ -44,18 +52,34 @@ struct Pure {
     place: Place,
     name: Ustr,
     is_method: bool,
+    kind: Kind,
     confidence: Confidence,
 }
 
 fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     let (api, call) = (result.api, result.call);
-    let Value::Tensor(tensor) = result.receiver.bare() else { return };
+    let tensor = match result.receiver.bare() {
+        Value::Tensor(tensor) => tensor,
+        Value::Obj(dataset) => return called_on_dataset(cx, result, *dataset),
+        _ => return,
+    };
     let reforms = api.transfer().is_some_and(Transfer::reforms);
     let guessed = tensor.confidence < Confidence::High && !is_surely_a_tensor(cx, tensor);
     let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
     if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
         let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
-        note(cx, Pure { place: call.place, name, is_method: true, confidence: tensor.confidence });
+        let (kind, confidence) = (Kind::Tensor, tensor.confidence);
+        note(cx, Pure { place: call.place, name, is_method: true, kind, confidence });
+    }
+}
+
+/// `data.shuffle(1000)`
+fn called_on_dataset(cx: &mut Interp<'_>, result: &MethodResult<'_>, dataset: ObjId) {
+    let (api, call) = (result.api, result.call);
+    if api.transfer().is_some_and(Transfer::reforms) && api.effects.is_empty() && !call.open {
+        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
+        let (kind, confidence) = (Kind::Dataset, cx.heap.get(dataset).confidence);
+        note(cx, Pure { place: call.place, name, is_method: true, kind, confidence });
     }
 }
 
@@ -76,7 +100,8 @@ fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
     if !in_place && !is_counted(cx, call.place) {
         let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
-        note(cx, Pure { place: call.place, name, is_method: false, confidence: tensor.confidence });
+        let (kind, confidence) = (Kind::Tensor, tensor.confidence);
+        note(cx, Pure { place: call.place, name, is_method: false, kind, confidence });
     }
 }
 
@@ -135,8 +160,11 @@ fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, ca
         },
         _ => return,
     };
-    let is_tensor = value.as_tensor().is_some_and(|tensor| !tensor.is_array);
-    if !is_tensor || is_shown(cx, statement) || !is_used_on(cx, base, statement) {
+    let is_new = match pure.kind {
+        Kind::Dataset => value.as_obj().is_some(),
+        _ => value.as_tensor().is_some_and(|tensor| !tensor.is_array),
+    };
+    if !is_new || is_shown(cx, statement) || !is_used_on(cx, base, statement) {
         return;
     }
     let receiver = cx.written(base);
@@ -148,7 +176,7 @@ fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, ca
         return;
     }
     let function = (!pure.is_method).then(|| cx.written(callee));
-    cx.observe(place, DroppedResult { method: pure.name, function, receiver, immutable: false }, confidence);
+    cx.observe(place, DroppedResult { method: pure.name, function, receiver, kind: pure.kind }, confidence);
 }
 
 /// A line of a notebook outside of functions and loops: it may be there to show that nothing changes.

@@ -1,6 +1,7 @@
 //! A new tensor that the statement throws away.
 
-use super::{dropped::DroppedResult, rebound::Rebound};
+use super::dropped::{DroppedResult, Kind};
+use super::rebound::Rebound;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Fix, Severity};
@@ -27,9 +28,14 @@ fn check(script: &Script, out: &mut Findings) {
             format!("`{receiver}` is unchanged: `{called}` is not in-place, and its result is discarded");
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note(match dropped.immutable {
-                true => "arrays and states of JAX never change: what updates one returns a new one",
-                false => "modules are moved and cast in place; for a tensor the method returns a new one",
+            .note(match dropped.kind {
+                Kind::Immutable => {
+                    "arrays and states of JAX never change: what updates one returns a new one"
+                }
+                Kind::Dataset => "each method of a dataset returns a new one",
+                Kind::Tensor => {
+                    "modules are moved and cast in place; for a tensor the method returns a new one"
+                }
             })
             .help(format!("assign the result: `{receiver} = {again}`"));
         let title = format!("assign the result to `{receiver}`");

@@ -1,6 +1,6 @@
 //! Updates of what JAX never changes in place: arrays by `x.at[i].set(v)`, states and parameters by what gives new ones.
 
-use super::dropped::DroppedResult;
+use super::dropped::{DroppedResult, Kind};
 use crate::interp::{Checker, ExpressionStatement, Interp};
 use crate::report::Confidence;
 use crate::syntax::*;
@@ -31,7 +31,7 @@ fn evaluated(cx: &mut Interp<'_>, statement: &ExpressionStatement<'_>) {
     };
     let place = cx.expr_place(statement.expr);
     let receiver = cx.written(base);
-    cx.observe(place, DroppedResult { method, function, receiver, immutable: true }, Confidence::High);
+    cx.observe(place, DroppedResult { method, function, receiver, kind: Kind::Immutable }, Confidence::High);
 }
 
 /// What would be updated, `x` of `x.at[i].set(v)` and `state` of `state.apply_gradients(grads=grads)`.
