@@ -55,8 +55,10 @@ impl<'p> Interp<'p> {
     pub(crate) fn aside<R>(&mut self, block: &'p [StmtId], look: impl FnOnce(&mut Self) -> R) -> Option<R> {
         let returned = self.frames.last().map_or(0, |frame| frame.returned.len());
         let exits = self.frames.last().map_or(0, |frame| frame.exits.len());
-        let left =
-            self.active.last().map(|active| (active.breaks.len(), active.continues.len(), active.escapes));
+        let left = self.active.last().map(|active| {
+            let (breaks, continues) = (active.breaks.len(), active.continues.len());
+            (breaks, continues, active.escapes, active.leaves)
+        });
         let seen = self.taken_back(|interp| {
             interp.block(block);
             look(interp)
@@ -65,10 +67,11 @@ impl<'p> Interp<'p> {
             frame.returned.truncate(returned);
             frame.exits.truncate(exits);
         }
-        if let (Some(active), Some((breaks, continues, escapes))) = (self.active.last_mut(), left) {
+        if let (Some(active), Some((breaks, continues, escapes, leaves))) = (self.active.last_mut(), left) {
             active.breaks.truncate(breaks);
             active.continues.truncate(continues);
             active.escapes = escapes;
+            active.leaves = leaves;
         }
         seen
     }

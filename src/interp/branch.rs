@@ -267,7 +267,9 @@ impl<'p> Interp<'p> {
             self.heap.begin();
             self.trace.push(Vec::new());
             self.passes.arms += 1;
+            let behind = self.left_behind();
             let flow = arm(self);
+            self.ends_behind(behind, when, flow);
             self.passes.arms -= 1;
             nodes.push(self.trace.pop().unwrap_or_default());
             left.extend((flow == Flow::Next).then_some(self.ambient.grad));
@@ -279,20 +281,17 @@ impl<'p> Interp<'p> {
         if nodes.iter().any(|arm| !arm.is_empty()) {
             self.push(Node::Branch { when, arms: nodes });
         }
-        if ends.iter().any(|(flow, _)| *flow != Flow::Next) {
-            self.active.iter_mut().for_each(|active| active.escapes = true);
-        }
+        ends.iter().for_each(|(flow, _)| self.escape(*flow));
         if let (When::Unknown, [(Flow::Next, one), (Flow::Next, other)]) = (when, ends.as_slice()) {
             self.choose_gpu(one, other);
             self.choose_gpu(other, one);
         }
+        self.note_left_behind(when, &ends);
         let mut through: Option<heap::Writes> = None;
-        let mut through_count = 0;
         let mut stopped = None;
         for (flow, writes) in ends {
             match flow {
                 Flow::Next => {
-                    through_count += 1;
                     through = Some(match through.take() {
                         None => writes,
                         Some(first) => self.joined(first, writes),
@@ -308,7 +307,6 @@ impl<'p> Interp<'p> {
         self.burn(u32::try_from(joined).unwrap_or(u32::MAX) / JOINED_A_STEP);
         match (through, stopped) {
             (Some(writes), _) => {
-                debug_assert!(through_count > 0);
                 self.heap.apply(writes);
                 Flow::Next
             }

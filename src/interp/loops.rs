@@ -30,20 +30,24 @@ pub(super) struct ActiveLoop {
     pub(super) arms: usize,
     /// Calls that were running when it began.
     pub(super) frames: usize,
-    /// Some way through this pass does not come to its end.
+    /// Some way through this pass, or through one of a loop in it, does not come to its end.
     pub(super) escapes: bool,
+    /// Some way returns or raises from this pass.
+    pub(super) leaves: bool,
     /// What this pass wrote into buffers at the loop's index.
     pub(super) written: Vec<elements::Pending>,
     /// The test of the `if` that ends the body.
     pub(super) tail: Option<ExprId>,
     /// This pass went back through what was recorded before the loop: the next one shows whether it does so again.
     pub(super) goes_back_before: bool,
+    /// Models that one way through this pass left on the CPU.
+    pub(super) left_behind: Vec<ObjId>,
 }
 
 impl ActiveLoop {
     /// Every way through this pass, so far, comes to its end.
     pub(super) fn goes_on(&self) -> bool {
-        !self.escapes && self.breaks.is_empty() && self.continues.is_empty()
+        !self.leaves && self.breaks.is_empty() && self.continues.is_empty()
     }
 }
 
@@ -294,9 +298,11 @@ impl<'p> Interp<'p> {
             arms: self.passes.arms,
             frames: self.frames.len(),
             escapes: false,
+            leaves: false,
             written: Vec::new(),
             tail: None,
             goes_back_before: false,
+            left_behind: Vec::new(),
         });
         let seen = self.out.observations.len();
         for pass in 1..=MOST_PASSES {
@@ -306,7 +312,6 @@ impl<'p> Interp<'p> {
             self.trace.push(Vec::new());
             let flow = body(self);
             let nodes = self.trace.pop().unwrap_or_default();
-            let goes_on = self.active.last().is_some_and(ActiveLoop::goes_on);
             if let Some(active) = self.active.last_mut() {
                 let continues = std::mem::take(&mut active.continues);
                 continues.iter().for_each(|writes| {
@@ -321,7 +326,7 @@ impl<'p> Interp<'p> {
             let asked = self.active.last().is_some_and(|active| pass == 1 && active.goes_back_before);
             let last = pass == MOST_PASSES || !(changed || goes_round && asked) || self.is_out_of_fuel();
             if !last {
-                if pass == 1 && goes_on && self.heap.moves(&writes) {
+                if pass == 1 {
                     self.second_iteration(writes, body);
                 }
                 self.heap.apply(head);
@@ -340,27 +345,29 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn begin_pass(&mut self) {
+    /// A way that ends here comes to the end of no pass; but one that ends an inner loop, or a call, goes on around it.
+    pub(super) fn escape(&mut self, flow: Flow) {
+        let Flow::Stop(exit) = flow else { return };
+        self.active.iter_mut().for_each(|active| active.escapes = true);
+        let left = match exit {
+            Exit::Break | Exit::Continue => return,
+            Exit::Return => self.frames.last().map_or(0, |frame| frame.around_loops),
+            Exit::Raise => 0,
+        };
+        self.active.iter_mut().skip(left).for_each(|active| active.leaves = true);
+    }
+
+    pub(super) fn begin_pass(&mut self) {
         self.epoch += 1;
         if let Some(active) = self.active.last_mut() {
             active.since = self.epoch;
             active.breaks.clear();
             active.continues.clear();
             active.escapes = false;
+            active.leaves = false;
             active.written.clear();
+            active.left_behind.clear();
         }
-    }
-
-    /// Of a tensor that is elsewhere from the second iteration on, what holds for all of them says no device. The second
-    /// is run by itself, for what is certain in it.
-    fn second_iteration(&mut self, first: heap::Writes, body: Arm<'_, 'p>) {
-        self.begin_pass();
-        self.heap.begin();
-        self.heap.apply(first);
-        self.trace.push(Vec::new());
-        body(self);
-        self.trace.pop();
-        self.heap.rollback();
     }
 
     /// The test of the `if` that a loop's body ends with.

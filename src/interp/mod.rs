@@ -82,6 +82,7 @@ mod run;
 mod sample_order;
 mod scaling;
 mod scope;
+mod second_iteration;
 mod selections;
 mod singularities;
 mod sizes;

@@ -14,10 +14,14 @@ impl Heap {
         changed
     }
 
-    /// Whether a round leaves a tensor on the GPU that was on the CPU, or the other way round.
+    /// Whether a round leaves a tensor or a model on the GPU that was on the CPU, or the other way round.
     pub fn moves(&self, writes: &Writes) -> bool {
         writes.objects().any(|id| {
-            let (here, left) = (&self.objects[id.0 as usize].attrs, &writes.objects[&id].attrs);
+            let (here, left) = (&self.objects[id.0 as usize], &writes.objects[&id]);
+            if let (Some(here), Some(left)) = (here.module(), left.module()) {
+                return is_elsewhere(here.device, left.device);
+            }
+            let (here, left) = (&here.attrs, &left.attrs);
             left.iter().any(|(name, value)| {
                 let before = value.as_tensor().and_then(|_| here.iter().find(|(other, _)| other == name));
                 before.is_some_and(|(_, before)| is_moved(before, value))
@@ -109,6 +113,9 @@ fn same_pairs<K: PartialEq>(a: &[(K, Value)], b: &[(K, Value)]) -> bool {
 
 fn is_moved(before: &Value, after: &Value) -> bool {
     let (Some(before), Some(after)) = (before.as_tensor(), after.as_tensor()) else { return false };
-    let (before, after) = (&before.device, &after.device);
-    before.is_gpu() && *after == Device::Cpu || *before == Device::Cpu && after.is_gpu()
+    is_elsewhere(before.device, after.device)
+}
+
+fn is_elsewhere(before: Device, after: Device) -> bool {
+    before.is_gpu() && after == Device::Cpu || before == Device::Cpu && after.is_gpu()
 }

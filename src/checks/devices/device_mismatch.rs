@@ -73,6 +73,7 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     }
     // A module stayed where its input is not.
     let help = match meeting.in_forward && !one.device.is_gpu() {
+        true if meeting.brought_back => "move the model back before it is used again: `model.to(device)`",
         true => "move the model too: call `model.to(device)` before creating the optimizer",
         false if meeting.by_reader => "bring it to the CPU in the call: `lengths.cpu()`",
         false => "move both to the same device",

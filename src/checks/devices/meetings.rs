@@ -1,6 +1,7 @@
 //! Operands of one operation that live apart. A device counts only where a call put something there; what nobody
 //! placed is unknown.
 
+use super::brought_back::brought_back;
 use super::forwards::Forwards;
 use super::stranded::{innermost, may_be_left, note_stranded, note_stranded_input};
 use crate::apis::{Apply, Need, Operand, Role, Transfer, Verb};
@@ -41,14 +42,17 @@ pub(super) struct Meeting {
     pub by_index: bool,
     /// The other is no tensor, but who reads the one on the CPU.
     pub by_reader: bool,
+    /// The one was on the GPU, and was moved away from it.
+    pub brought_back: bool,
     /// It is on a way that is not for the GPU.
     pub excused: Cell<bool>,
 }
 
 impl Meeting {
     pub(super) fn of(one: Side, other: Side, operation: &'static str) -> Meeting {
-        let (in_forward, by_index, by_reader, excused) = (false, false, false, Cell::new(false));
-        Meeting { one, other, operation, error: TOGETHER, in_forward, by_index, by_reader, excused }
+        let [in_forward, by_index, by_reader, brought_back] = [false; 4];
+        let (error, excused) = (TOGETHER, Cell::new(false));
+        Meeting { one, other, operation, error, in_forward, by_index, by_reader, brought_back, excused }
     }
 
     /// The side that nobody moved.
@@ -186,9 +190,11 @@ fn meet_input(cx: &mut Interp<'_>, object: ObjId, device: Device, input: &Tensor
     let confidence = cx.heap.get(object).confidence.min(input.confidence);
     let (module, at) = at_fault(cx, object, input).unwrap_or((object, cx.at(place, confidence)));
     let what = Rc::from(format!("`{}`", cx.class_name(module)));
-    let one = Side { device, what, made: Some(cx.heap.get(module).site) };
+    let back = brought_back(cx, object).filter(|_| device == Device::Cpu);
+    let one = Side { device, what, made: back.or(Some(cx.heap.get(module).site)) };
     let other = Side { device: input.device, what: Rc::from("its input"), made: input.made };
-    let meeting = Meeting { in_forward: true, ..Meeting::of(one, other, "the forward pass") };
+    let brought_back = back.is_some();
+    let meeting = Meeting { in_forward: true, brought_back, ..Meeting::of(one, other, "the forward pass") };
     let at = At { confidence: confidence.min(at.confidence), ..at };
     cx.observe_at_for_good(at, meeting);
     cx.remember(|all: &mut Forwards| all.0.iter_mut().for_each(|open| open.failed = true));

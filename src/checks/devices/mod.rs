@@ -1,6 +1,7 @@
 //! Where tensors are, and of which dtype: operands of one operation that do not fit.
 
 mod array_for_tensor;
+mod brought_back;
 mod cpu_tensor_in_forward;
 mod device_mismatch;
 mod dtype_mismatch;
@@ -30,6 +31,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &array_for_tensor::CHECKER,
+        &brought_back::CHECKER,
         &dtypes::CHECKER,
         &forwards::CHECKER,
         &handlers::CHECKER,

@@ -60,9 +60,11 @@ fn enter_loop(interp: &mut Interp) {
         arms: 0,
         frames: 0,
         escapes: false,
+        leaves: false,
         written: Vec::new(),
         tail: None,
         goes_back_before: false,
+        left_behind: Vec::new(),
     };
     interp.active.push(active);
 }
