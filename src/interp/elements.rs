@@ -65,6 +65,23 @@ impl Interp<'_> {
         self.count(nth).len.add(&Int::Known(nth.plus))
     }
 
+    /// Whether these are the positions along an axis of a size, in order: `range(size)`, `torch.arange(size)`.
+    pub(crate) fn counts_up_to(&self, positions: &Value, size: &Int) -> bool {
+        match positions.bare() {
+            Value::Obj(object) => {
+                let State::List(items) = &self.heap.get(*object).state else { return false };
+                let Value::Int(any) = &items.any else { return false };
+                items.len.int == *size && any.nth.is_some_and(|nth| nth.plus == 0)
+            }
+            Value::Tensor(tensor) => {
+                let made_by = tensor.what.and_then(|what| self.apis.get(what)?.transfer());
+                matches!(made_by, Some(Transfer::Arange | Transfer::ArrayRange))
+                    && matches!(tensor.shape.as_deref(), Some([count]) if count == size)
+            }
+            _ => false,
+        }
+    }
+
     /// The index in one pass of a loop: what earlier passes left is another.
     pub(super) fn this_pass(&mut self, any: &Value) -> Value {
         let num = match any {

@@ -277,6 +277,14 @@ pub struct Indexed<'e> {
     pub place: Place,
 }
 
+/// `tensor[index]`, and what it gives; a checker may change what is known of it.
+pub struct IndexResult<'e> {
+    pub tensor: &'e Rc<Tensor>,
+    pub index: &'e Value,
+    pub place: Place,
+    pub result: RefCell<Value>,
+}
+
 /// The call that makes a loader.
 pub struct LoaderCall<'e> {
     pub call: &'e Invocation<'e>,
@@ -299,7 +307,7 @@ pub struct Tried<'e> {
 }
 
 /// A point of the rehearsal, by what it had left behind until then.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct TracePoint {
     pub(super) nodes: usize,
     pub(super) observations: usize,

@@ -104,6 +104,8 @@ events! {
     on_arguments(&Invocation<'_>);
     /// A part of a tensor is read.
     on_index(&Indexed<'_>);
+    /// A part of a tensor was chosen.
+    on_index_result(&IndexResult<'_>);
     /// A layer is about to be applied to its operands.
     on_layer_applied(&AppliedLayer<'_>);
     /// A function, method or layer of a framework did its effects, and is about to give something.

@@ -109,9 +109,9 @@ pub use events::{
     Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
     Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, DrawnByName, ElementRead,
     ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, HiddenAttribute,
-    Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute, Operation,
-    OperationResult, Operator, Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried,
-    Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
+    IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute,
+    Operation, OperationResult, Operator, Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint,
+    Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

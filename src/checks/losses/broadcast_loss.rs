@@ -1,17 +1,15 @@
 //! A loss over all pairs of predictions and targets.
 
+use super::all_pairs::{AllPairs, Of};
 use super::broadcasting::{broadcasts, is_spread_over_rows, known_shape};
 use super::taught::taught_losses;
 use crate::apis::Pairs;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
-use crate::interp::{Checker, Interp, OperationResult, Operator};
 use crate::report::replay::Loss;
 use crate::report::{Place, Severity};
-use crate::syntax::BinaryOp;
 use crate::trace::{At, Sight};
-use crate::values::{Hazard, HazardKind, Int, Tensor, Value};
-use std::rc::Rc;
+use crate::values::HazardKind;
 
 pub(super) static RULE: Rule = Rule {
     id: "broadcast-loss",
@@ -24,16 +22,6 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker { on_operation_result: Some(subtracted), ..Checker::SILENT };
-
-/// A column of predictions and a vector of targets were subtracted, which gives all their pairs.
-struct AllPairs {
-    left: Rc<Tensor>,
-    right: Rc<Tensor>,
-    /// Losses are multiplied by weights; else predictions meet targets.
-    weighted: bool,
-}
-
 /// A loss over all pairs of predictions and targets, where each belongs to one.
 struct BroadcastLoss {
     at: At,
@@ -43,51 +31,34 @@ struct BroadcastLoss {
     refused: bool,
     /// The one prediction of a row meets several targets.
     by_row: bool,
-    /// The losses of samples are multiplied by weights.
-    weighted: bool,
+    /// What meets, where the loss is written by hand.
+    of: Of,
     /// The backward that it reaches, where the loss is written by hand.
     backward: Option<Place>,
-}
-
-/// A column that a model makes minus a vector of data: what comes of it stays with the value, until it
-/// reaches a loss.
-fn subtracted(cx: &mut Interp<'_>, operation: &OperationResult<'_>) {
-    let &OperationResult { operator: Operator::Binary(operator), left, right, place, .. } = operation else {
-        return;
-    };
-    let Some(spread) = operation.result.borrow().as_tensor().cloned() else { return };
-    let weighted = operator == BinaryOp::Mul;
-    let meets = match operator {
-        BinaryOp::Sub => is_column_to(left, right) || is_column_to(right, left),
-        BinaryOp::Mul => is_weighted_by(cx, left, right) || is_weighted_by(cx, right, left),
-        _ => false,
-    };
-    if meets {
-        let hazard = Hazard::new(HazardKind::PairwiseBroadcast, place, spread.confidence);
-        operation.result.replace(Value::tensor(spread.with_hazard(hazard)));
-        let pairs = AllPairs { left: left.clone(), right: right.clone(), weighted };
-        cx.observe(place, pairs, spread.confidence);
-    }
 }
 
 fn check(script: &Script, out: &mut Findings) {
     for loss in broadcast_losses(script) {
         let mut finding = script
             .finding(RULE.id, RULE.severity, &loss.at, message(&loss))
-            .note(match (loss.refused, loss.weighted) {
+            .note(match (loss.refused, loss.of) {
                 _ if loss.by_row && !loss.refused => {
                     "the one prediction of a row is compared with every target of that row; PyTorch warns of the sizes"
                 }
                 (true, _) => "the loss raises an error when the shapes differ",
-                (_, true) => "each loss is multiplied by every weight, so all samples get the mean weight",
+                (_, Of::Weights) => "each loss is multiplied by every weight, so all samples get the mean weight",
+                (_, Of::Factors) => "the mean over all pairs is that of the samples times that of their factors",
+                (_, Of::Indices) => "each row is picked from at the indices of all rows, not at its own",
                 _ => "each prediction is compared with every target, so all predictions are pulled to the mean target",
             })
-            .help(match loss.weighted {
+            .help(match loss.of {
                 _ if loss.by_row => "give both the same shape: add up or choose among the targets of a row first",
-                true => "give both the same shape: `weights.squeeze(1)`",
-                false => "give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
+                Of::Weights => "give both the same shape: `weights.squeeze(1)`",
+                Of::Factors => "give both the same shape: `squeeze(1)` the column",
+                Of::Indices => "give both the same shape: `indices.squeeze(1)`",
+                Of::Targets => "give both the same shape: `prediction.squeeze(1)`, or `target.unsqueeze(1)`",
             });
-        if !loss.weighted && !loss.by_row {
+        if loss.of == Of::Targets && !loss.by_row {
             finding = finding.replay(script.replay_of_loss(Loss::AllPairs, Loss::Squares));
         }
         if let Some(backward) = loss.backward {
@@ -99,9 +70,15 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn message(loss: &BroadcastLoss) -> String {
     let (input, target) = (&loss.input, &loss.target);
-    if loss.weighted {
-        format!("{input} * {target} broadcasts to all pairs of losses and weights")
-    } else if loss.backward.is_some() {
+    match loss.of {
+        Of::Weights => return format!("{input} * {target} broadcasts to all pairs of losses and weights"),
+        Of::Factors => return format!("{input} and {target} broadcast to all pairs of samples"),
+        Of::Indices => {
+            return format!("indices of shape {input} and {target} pick all pairs of rows and indices");
+        }
+        Of::Targets => {}
+    }
+    if loss.backward.is_some() {
         format!("{input} - {target} broadcasts to all pairs of predictions and targets")
     } else if loss.refused {
         format!("shape mismatch in this loss: predictions are {input}, targets are {target}")
@@ -130,7 +107,7 @@ fn broadcast_losses(script: &Script) -> Vec<BroadcastLoss> {
                 target: known_shape(script, target),
                 refused: pairs == Pairs::Equal,
                 by_row: by_row.is_some(),
-                weighted: false,
+                of: Of::Targets,
                 backward: None,
             });
         }
@@ -147,6 +124,9 @@ fn broadcast_by_hand(script: &Script, seen: &mut Places, found: &mut Vec<Broadca
         for hazard in spread.filter(|hazard| hazard.kind == HazardKind::PairwiseBroadcast) {
             let met = |(here, _): &(&At, &AllPairs)| here.place == hazard.place;
             let Some((here, pairs)) = script.observed::<AllPairs>().find(met) else { continue };
+            if !pairs.is_certain() {
+                continue;
+            }
             if seen.insert(hazard.place) {
                 found.push(BroadcastLoss {
                     at: At { confidence: hazard.confidence.min(at.confidence), ..here.clone() },
@@ -154,36 +134,10 @@ fn broadcast_by_hand(script: &Script, seen: &mut Places, found: &mut Vec<Broadca
                     target: known_shape(script, &pairs.right),
                     refused: false,
                     by_row: false,
-                    weighted: pairs.weighted,
+                    of: pairs.of,
                     backward: Some(at.place),
                 });
             }
         }
     }
-}
-
-/// Whether what is learned has a part in a value.
-fn is_made(tensor: &Tensor) -> bool {
-    tensor.learned || tensor.graph.is_live()
-}
-
-/// Whether one is what a loss gives for each sample and the other a column of as many weights.
-fn is_weighted_by(cx: &Interp<'_>, losses: &Tensor, weights: &Tensor) -> bool {
-    let by_loss = losses.what.and_then(|what| cx.apis.get(what)).is_some_and(|api| api.loss.is_some());
-    let (Some(samples), Some(column)) = (&losses.shape, &weights.shape) else { return false };
-    let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
-    let meets =
-        matches!((&**samples, &**column), ([size], [rows, Int::Known(1)]) if rows == size && many(rows));
-    by_loss && meets
-}
-
-/// Whether one is a column of predictions and the other a vector of data that may be as long.
-fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
-    let many = |size: &Int| matches!(size, Int::Sum(_)) || size.known().is_some_and(|size| size > 1);
-    let (Some(column), Some(vector), true) =
-        (&column.shape, &vector.shape, is_made(column) && !is_made(vector))
-    else {
-        return false;
-    };
-    matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if rows == size && many(rows))
 }

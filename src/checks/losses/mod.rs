@@ -1,5 +1,6 @@
 //! What a loss expects, and what it is given.
 
+mod all_pairs;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod broadcasting;
@@ -41,8 +42,8 @@ pub(super) static CONCERN: Concern = Concern {
         &wrong_target_dtype::RULE,
     ],
     checkers: &[
+        &all_pairs::CHECKER,
         &bce_under_autocast::CHECKER,
-        &broadcast_loss::CHECKER,
         &ignored_reduction::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,

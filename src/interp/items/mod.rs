@@ -7,7 +7,8 @@ pub(super) use slices::{position, slice_bounds};
 use slices::{sliced, with_item};
 
 use super::{
-    Call, ContainerWrite, Indexed, Interp, expr::key_of, listing::some_of, python, transfer, walked,
+    Call, ContainerWrite, IndexResult, Indexed, Interp, expr::key_of, listing::some_of, python, transfer,
+    walked,
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
@@ -148,7 +149,10 @@ impl<'p> Interp<'p> {
                     // Beside what a layer computed that is not seen into there may be lengths, which stay on the CPU.
                     (part.device, part.device_origin) = (Device::Unknown, None);
                 }
-                Value::tensor(self.pick(&tensor, index, part, place))
+                let result = RefCell::new(Value::tensor(self.pick(&tensor, index, part, place)));
+                let chosen = IndexResult { tensor: &tensor, index, place, result };
+                self.on_index_result(&chosen);
+                chosen.result.into_inner()
             }
             Value::Tuple(items) => self.sequence_item(&items.clone(), index),
             Value::Obj(object) => self.object_item(*object, index, place),

@@ -325,7 +325,7 @@ fn counted(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
         _ => Int::Unknown,
     };
     let range = arange_range(&start, &end, &step);
-    let made = made(interp, call, None, holder);
+    let made = Tensor { what: Some(call.api.name), ..made(interp, call, None, holder) };
     Value::tensor(Tensor { shape: Some(Rc::from([length])), dtype, range, source: Source::Constant, ..made })
 }
 
