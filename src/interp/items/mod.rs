@@ -2,9 +2,11 @@
 
 mod masks;
 mod slices;
+mod tensors;
 
 pub(super) use slices::{position, slice_bounds};
 use slices::{sliced, with_item};
+use tensors::with_part;
 
 use super::{
     Call, ContainerWrite, IndexResult, Indexed, Interp, expr::key_of, listing::some_of, python, transfer,
@@ -258,31 +260,9 @@ impl<'p> Interp<'p> {
     ) {
         match container.bare() {
             Value::Tensor(tensor) => {
-                // Writing into a tensor: it may now hold anything the value is.
                 let tensor = tensor.clone();
                 self.write_element(&tensor, index, &value, place);
-                let mut joined = (*tensor).clone();
-                joined.numbers = joined.numbers.filter(|numbers| numbers.buffer.is_some());
-                if let Some(other) = value.as_tensor() {
-                    joined.graph = joined.graph.union(&other.graph);
-                    // A buffer that outputs are written into holds outputs, whether or not a graph is recorded.
-                    joined.learned |= other.learned;
-                    joined.hazards = union_hazards(&joined.hazards, &other.hazards);
-                }
-                // Numbers where a mask says take away what was singular, as no backward comes by there.
-                if is_mask(index) && value.as_num().is_some() && !tensor.graph.is_live() {
-                    joined.hazards = None;
-                }
-                joined.range = match (tensor.range, interval_of(&value)) {
-                    // A mask may pick just what would be singular, and indices all that is looked at.
-                    _ if is_mask(index) || index.is_unknown() || index.as_tensor().is_some() => None,
-                    (Some(a), Some(b)) => Some(a.join(&b)),
-                    _ => None,
-                };
-                joined.mark = None;
-                if matches!(index.bare(), Value::Str(_)) && joined.is_array {
-                    joined = with_a_column(joined);
-                }
+                let joined = with_part(&tensor, index, &value);
                 // A number that is written into it brings no graph along.
                 let brings = value.as_tensor().is_none_or(|value| !matches!(value.graph, Graph::None));
                 let joined = match brings && value.as_num().is_none() {
@@ -357,6 +337,11 @@ impl<'p> Interp<'p> {
                 self.heap.get_mut(object).state = State::List(items);
             }
             State::Module(_) | State::Plain => {
+                if let Some(Value::Function(setter)) = self.find_attr(object, Ustr::from("__setitem__")) {
+                    let call = Call::with(place, [index.clone(), value]);
+                    self.inline(&setter, Some(&Value::Obj(object)), &call);
+                    return;
+                }
                 let name = match key {
                     Some(Key::Str(name)) => Some(Ustr::from(&name)),
                     // `model[-1] = nn.Identity()`
@@ -482,22 +467,4 @@ impl<'p> Interp<'p> {
         self.heap.get_mut(object).set_attr(Ustr::from("iterable"), inner.clone());
         Value::Obj(object)
     }
-}
-
-/// Whether an index picks by a condition.
-fn is_mask(index: &Value) -> bool {
-    match index.bare() {
-        Value::Tensor(tensor) => tensor.source == Source::Mask || tensor.dtype == Some(DType::Bool),
-        Value::Tuple(items) => items.iter().any(is_mask),
-        _ => false,
-    }
-}
-
-/// A table that gets a column, or other numbers in one that it has: as many rows, of any kind.
-fn with_a_column(table: Tensor) -> Tensor {
-    let shape = table.shape.as_deref().map(|shape| match shape {
-        [rows, _] => Rc::from([rows.clone(), Int::Unknown]),
-        _ => std::iter::repeat_n(Int::Unknown, shape.len()).collect(),
-    });
-    Tensor { dtype: None, range: None, ..table.with_shape(shape) }
 }
