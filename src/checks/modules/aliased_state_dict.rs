@@ -7,7 +7,7 @@ use crate::facts::edits::Draft;
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Confidence, Diagnostic, Edit, Fix, Place, Severity, Span};
 use crate::source::counted;
-use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
+use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, Stmt, StmtId, StmtKind};
 use crate::trace::{At, LoopId, Sight};
 use ustr::Ustr;
 
@@ -47,11 +47,12 @@ fn check(script: &Script, out: &mut Findings) {
                 format!("`{name}` changes with the model: `state_dict()` returns references, not a copy")
             }
         };
+        let edits = copied(script, draft, kept.value).filter(|_| kept.alone);
         let finding = script
             .finding(RULE.id, RULE.severity, &at, message)
             .because(Place::new(script.file, kept.read), "here it holds the weights of the last step")
             .help(format!("keep a copy: `copy.deepcopy({value})`"))
-            .fix(copied(script, draft, kept.value).map(|edits| Fix::safe("keep a copy", edits)));
+            .fix(edits.map(|edits| Fix::safe("keep a copy", edits)));
         out.push(finding, &at);
     }
     for (taken, put) in put_back::after_training(script) {
@@ -106,6 +107,8 @@ struct Kept {
     whole: bool,
     read: Span,
     confidence: Confidence,
+    /// No other state may be bound instead.
+    alone: bool,
 }
 
 /// A statement around another one: a loop, or an `if` with the block in it that leads there.
@@ -162,6 +165,8 @@ impl<'a> Search<'_, 'a> {
     }
 
     fn kept(&self, target: ExprId, bound: ExprId) -> Option<Kept> {
+        let states = self.states_bound_to(bound);
+        let (alone, bound) = (states.len() < 2, states.first().copied().unwrap_or(bound));
         let (value, model) =
             self.state_in(bound).or_else(|| self.draft.root(bound).map(|_| (bound, bound)))?;
         let whole = value == model;
@@ -186,11 +191,32 @@ impl<'a> Search<'_, 'a> {
             .next()
             .filter(|span| !self.binds(*span, model) && (!whole || self.is_called_in(*span, model)))
             .and_then(|span| self.read_after(span, target, bound));
-        let kept = |read, confidence| Kept { target, value, whole, read, confidence };
+        let kept = |read, confidence| Kept { target, value, whole, read, confidence, alone };
         let loaded = || self.loaded(block, target).filter(|_| !whole);
         after
             .map(|read| kept(read, Confidence::High))
             .or_else(|| loaded().map(|read| kept(read, Confidence::Medium)))
+    }
+
+    /// `best = state`: what the other name was bound to in the same iteration, if that is a state wherever it is bound.
+    fn states_bound_to(&self, name: ExprId) -> Vec<ExprId> {
+        let mut loops = self.around.iter().rev().filter_map(|around| match around {
+            Around::Loop { span, .. } => Some(*span),
+            Around::Arm { .. } => None,
+        });
+        let (ExprKind::Name(_), Some(iteration)) = (&self.draft.expr(name).kind, loops.next()) else {
+            return Vec::new();
+        };
+        let before = Span::new(iteration.start, self.draft.expr(name).span.start);
+        let here = |stmt: &&Stmt| self.draft.function_around(stmt.span) == self.function;
+        let bindings = self.draft.tree().stmts.iter().filter(here).filter_map(|stmt| match &stmt.kind {
+            StmtKind::Assign { targets, value } if targets.iter().any(|it| self.is_same(*it, name)) => {
+                let is_state = before.contains(stmt.span) && self.state_in(*value).is_some();
+                Some(is_state.then_some(*value))
+            }
+            _ => None,
+        });
+        bindings.collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 
     /// The state that is kept, and its model: alone, as a shallow copy, or beside others in a dictionary.
