@@ -20,6 +20,16 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for loss in unlogged_likelihoods(script) {
         let (message, made, note) = match loss.misfit {
+            Misfit::NoLogarithm if loss.measured => (
+                "this loss expects log-probabilities but receives probabilities",
+                "converted to probabilities here, without a log",
+                "the loss that is reported is the negated probability, between -1 and 0",
+            ),
+            _ if loss.measured => (
+                "this loss expects log-probabilities, but no `log_softmax` was applied to its input",
+                "its input is computed here",
+                "the loss that is reported is a negated logit, which says nothing of how good the model is",
+            ),
             Misfit::NoLogarithm => (
                 "this loss expects log-probabilities but receives probabilities",
                 "converted to probabilities here, without a log",
@@ -31,11 +41,13 @@ fn check(script: &Script, out: &mut Findings) {
                 "a negated logit has no lower bound: the loss keeps falling below zero while the model learns nothing",
             ),
         };
+        let severity = if loss.measured { Severity::Warning } else { RULE.severity };
+        let heads = loss.heads.filter(|_| !loss.measured);
         let finding = script
-            .finding(RULE.id, RULE.severity, &loss.at, message)
+            .finding(RULE.id, severity, &loss.at, message)
             .because(loss.made, made)
             .note(note)
-            .replay(loss.heads.map(|heads| replay_of_heads(script, heads)))
+            .replay(heads.map(|heads| replay_of_heads(script, heads)))
             .help("apply `log_softmax(x, dim=1)` to the logits, or use `CrossEntropyLoss` on the logits");
         out.push(finding, &loss.at);
     }

@@ -21,6 +21,8 @@ pub(super) struct TaughtLoss<'a> {
     /// `None` where a framework trains.
     pub target: Option<&'a Value>,
     pub compiled: bool,
+    /// Nothing is recorded: it only says how good the model is.
+    pub measured: bool,
 }
 
 /// A loss that gets something else than it expects.
@@ -32,6 +34,8 @@ pub(super) struct MisfitLoss {
     /// The parameter of the loss that decides what it expects.
     pub flag: Option<Ustr>,
     pub heads: Option<Heads>,
+    /// It teaches nothing, and is only reported.
+    pub measured: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,11 @@ pub(super) enum Misfit {
 
 /// Losses of values that a model makes, with a graph behind them.
 pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
+    losses(script).filter(|loss| !loss.measured)
+}
+
+/// The same, and losses of what it makes in an evaluation.
+fn losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
     let several = several_losses(script);
     let only_parts = LazyCell::new(|| only_parts(script));
     let single = move |(at, sight): (&'a At, &'a Sight)| match sight {
@@ -83,8 +92,9 @@ pub(super) fn taught_losses<'a>(script: &Script<'a>) -> impl Iterator<Item = Tau
         let compiled = target.is_none();
         let doubt = if one_of_several { Confidence::Medium } else { Confidence::High };
         let at = At { place, confidence: at.confidence.min(input.sure_of_mark()).min(doubt), ..at.clone() };
-        let teaches = compiled || !matches!(input.graph, Graph::None);
-        teaches.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled })
+        let measured = !compiled && matches!(input.graph, Graph::None);
+        let is_made = !measured || input.learned;
+        is_made.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled, measured })
     })
 }
 
@@ -124,7 +134,7 @@ pub(super) fn several_losses(script: &Script) -> FxHashSet<Place> {
 
 /// Losses on two classes that get a sigmoid too many or none.
 pub(super) fn sigmoid_misfits(script: &Script) -> Vec<MisfitLoss> {
-    misfits(script, |loss| {
+    misfits(taught_losses(script), |loss| {
         let mark = loss.input.mark?.0;
         match (loss.expects, mark) {
             (Expects::BinaryLogits, Mark::Sigmoid) => Some(Misfit::TwoSigmoids),
@@ -146,7 +156,7 @@ pub(super) fn sigmoid_misfits(script: &Script) -> Vec<MisfitLoss> {
 
 /// Losses that take probabilities unless a flag says otherwise, and get any numbers.
 pub(super) fn unflagged_logits(script: &Script) -> Vec<MisfitLoss> {
-    misfits(script, |loss| {
+    misfits(taught_losses(script), |loss| {
         loss.spec.expects.flag()?;
         let takes = matches!(loss.expects, Expects::Probabilities | Expects::BinaryProbabilities);
         let lone = loss.expects == Expects::Probabilities && loss.is_lone();
@@ -154,23 +164,27 @@ pub(super) fn unflagged_logits(script: &Script) -> Vec<MisfitLoss> {
     })
 }
 
-/// Likelihoods of something that is no logarithm of probabilities.
+/// Likelihoods of something that is no logarithm of probabilities; also those that an evaluation reports.
 pub(super) fn unlogged_likelihoods(script: &Script) -> Vec<MisfitLoss> {
-    misfits(script, |loss| match (loss.expects, loss.input.mark?.0) {
+    misfits(losses(script), |loss| match (loss.expects, loss.input.mark?.0) {
         (Expects::LogProbabilities, Mark::Softmax | Mark::Sigmoid) => Some(Misfit::NoLogarithm),
         (Expects::LogProbabilities, Mark::Raw) => Some(Misfit::NoLogProbabilities),
         _ => None,
     })
 }
 
-fn misfits(script: &Script, judge: impl Fn(&TaughtLoss) -> Option<Misfit>) -> Vec<MisfitLoss> {
+fn misfits<'a>(
+    losses: impl Iterator<Item = TaughtLoss<'a>>,
+    judge: impl Fn(&TaughtLoss) -> Option<Misfit>,
+) -> Vec<MisfitLoss> {
     let mut found = Vec::new();
     let mut seen = Places::default();
-    for loss in taught_losses(script) {
+    for loss in losses {
         let (Some(misfit), Some((_, made))) = (judge(&loss), loss.input.mark) else { continue };
         if seen.insert(loss.at.place) {
             let (heads, flag) = (loss.heads(), loss.spec.expects.flag());
-            found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads });
+            let measured = loss.measured;
+            found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads, measured });
         }
     }
     found
