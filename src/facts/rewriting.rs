@@ -250,16 +250,32 @@ impl<'a> Draft<'a> {
         Some(edits)
     }
 
-    /// `loss.data[0]` and `loss[0]` as `loss.item()`.
+    /// `loss.data[0]`, `loss[0]` and `loss.cpu()[0]` as `loss.item()` and `loss.cpu().item()`.
     pub(super) fn number_of(&self, place: Span) -> Option<Vec<Edit>> {
         let ExprKind::Subscript { base, index } = self.expr(self.expr_at(place)?).kind else { return None };
         let ExprKind::Int(0) = self.expr(index).kind else { return None };
-        let base = match self.expr(base).kind {
-            ExprKind::Attribute { base, name, .. } if name == "data" => base,
-            ExprKind::Name(name) if !self.is_asked_about(place, name) => base,
+        let base = match &self.expr(base).kind {
+            ExprKind::Attribute { base, name, .. } if *name == "data" => *base,
+            ExprKind::Name(name) if !self.is_asked_about(place, *name) => base,
+            ExprKind::Call { callee, args }
+                if args.is_empty() && !self.is_asked_about(place, self.holder(*callee)?) =>
+            {
+                base
+            }
             _ => return None,
         };
         Some(vec![self.replace(place, format!("{}.item()", self.tight(base)))])
+    }
+
+    /// `loss`, of `loss.data.cpu`: the name whose methods are called, one after the other.
+    fn holder(&self, method: ExprId) -> Option<Ustr> {
+        let ExprKind::Attribute { base, .. } = self.expr(method).kind else { return None };
+        match &self.expr(base).kind {
+            ExprKind::Name(name) => Some(*name),
+            ExprKind::Attribute { .. } => self.holder(base),
+            ExprKind::Call { callee, args } if args.is_empty() => self.holder(*callee),
+            _ => None,
+        }
     }
 
     /// Whether a test around a place asks for something of a name: `x[0] if type(x) is tuple else x`.
