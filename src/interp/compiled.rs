@@ -207,7 +207,12 @@ pub(super) fn is_one_of_several(targets: &Value, head: &Head) -> bool {
 }
 
 /// A loss of the project that a model was compiled with: the framework walks what it gives.
-pub(super) fn run_own_loss(interp: &mut Interp<'_>, model: &Value, data: &Value, place: Place) {
+pub(super) fn run_own_loss(
+    interp: &mut Interp<'_>,
+    model: &Value,
+    (data, labels): (&Value, &Value),
+    place: Place,
+) {
     let Some(object) = model.as_obj() else { return };
     let Some(loss) = interp.heap.attr(object, Ustr::from(LOSSES)).cloned() else { return };
     let loss = only_item(interp, loss);
@@ -220,13 +225,24 @@ pub(super) fn run_own_loss(interp: &mut Interp<'_>, model: &Value, data: &Value,
         return;
     }
     let output = interp.output_of_model(object, data, place);
-    let labels = Tensor { graph: Graph::None, source: Source::Data, ..Tensor::default() };
-    let call = Call::with(place, [Value::tensor(labels), output]);
+    let call = Call::with(place, [batch_of(labels), output]);
     if let Value::Tensor(loss) = interp.call_value(&loss, &call) {
         // Whatever shape it has, the framework takes the mean.
         let confidence = loss.confidence;
         interp.see(place, Sight::Backward { loss, has_gradient: true }, confidence);
     }
+}
+
+/// What a loss is given of labels: some of their rows, as a tensor of the framework.
+fn batch_of(labels: &Value) -> Value {
+    let rows = labels.as_tensor().map(|labels| Tensor {
+        shape: None,
+        last: labels.shape.as_deref().filter(|shape| shape.len() > 1).and_then(|shape| shape.last().cloned()),
+        range: labels.range,
+        relation: labels.relation.clone(),
+        ..Tensor::default()
+    });
+    Value::tensor(Tensor { graph: Graph::None, source: Source::Data, ..rows.unwrap_or_default() })
 }
 
 /// Of a list of one its item: the loss of the only output.

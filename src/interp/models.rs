@@ -135,10 +135,10 @@ impl<'p> Interp<'p> {
         let batch_place = call.place_of(name(2));
         let heads = compiled::heads(self, &model, &data, call.place);
         self.met(call, &model, &data, &heads);
-        compiled::run_own_loss(self, &model, &data, call.place);
+        let labels = self.labels_of(&data, call);
+        compiled::run_own_loss(self, &model, (&data, &labels), call.place);
         self.run_own_step(&model, &data, call);
         let kept = self.kept_of_batch(&model, &data, &batch_size, call.place);
-        let labels = self.labels_of(&data, call);
         let losses =
             heads.into_iter().map(|head| (compiled::share_of(self, &labels, &head), Rc::new(head.loss)));
         let losses = losses.map(|(labels, loss)| (loss, labels)).collect();
