@@ -91,7 +91,7 @@ vocabulary! {
         "one of these by its name: a part for each split, with labels beside the data, and perhaps what is known of it";
     DatasetMap "dataset-map" (Receiver F) [reforms] "a dataset of what f gives";
     DatasetOf "dataset-of" (X) "a dataset of one sample";
-    DatasetRead "dataset-read" () "a dataset of texts that are read: lines, records, names of files";
+    DatasetRead "dataset-read" ([X]) "a dataset of texts that are read: lines, records of files, names of files";
     DatasetRows "dataset-rows" (Receiver A B C Holder)
         "all samples as stored, bytes of these sizes; 'array' or 'tensor'";
     DatasetSame "dataset-same" (Receiver) [reforms] "the same samples (prefetch, cache, repeat)";

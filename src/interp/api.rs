@@ -294,6 +294,7 @@ impl<'p> Interp<'p> {
 
     /// Values that a constructor makes instead of an instance keep the range and place of the entry.
     fn finish_made(&mut self, api: &'p Api, call: &Invocation, value: Value) -> Value {
+        self.on_api_result(&ApiResult { call, value: &value });
         let Value::Tensor(tensor) = &value else { return value };
         let mut tensor = (**tensor).clone();
         tensor.what = Some(api.name);

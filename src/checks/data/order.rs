@@ -29,6 +29,9 @@ const STATED: Note = Note::new("order is stated");
 /// Of a loader: each process goes through the whole dataset.
 const WHOLE: Note = Note::new("undivided");
 
+/// Of a loader: its samples are those of a framework's dataset, none of which goes on where another ends.
+const APART: Note = Note::new("samples apart");
+
 /// How a dataset holds its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
@@ -51,6 +54,11 @@ pub(super) fn is_order_stated(heap: &Heap, loader: ObjId) -> bool {
     heap.noted(loader, STATED).is_some_and(|stated| stated.as_bool() != Some(false))
 }
 
+/// Whether no sample of a loader goes on where another ends, as sequences may do.
+pub(super) fn holds_samples_apart(heap: &Heap, loader: ObjId) -> bool {
+    heap.noted(loader, APART).and_then(Value::as_bool) == Some(true)
+}
+
 /// Whether a loader gives each process all of the data.
 pub(super) fn is_undivided(heap: &Heap, loader: ObjId) -> bool {
     heap.noted(loader, WHOLE).and_then(Value::as_bool) == Some(true)
@@ -69,6 +77,7 @@ struct Taken {
     holds: Option<Holds>,
     stated: bool,
     whole: bool,
+    apart: bool,
 }
 
 /// What the arguments of a loader say of the way it goes through its dataset.
@@ -80,6 +89,7 @@ fn called(cx: &mut Interp<'_>, loader: &LoaderCall<'_>) {
         holds: holds.filter(|_| !orders_itself(cx, dataset)),
         stated: call.is_given("shuffle"),
         whole: loader.sample_order.unsampled && has_order && !is_shared_by_hand(cx, dataset, call),
+        apart: dataset.as_obj().is_some_and(|dataset| is_of_framework(cx, dataset)),
     };
     cx.remember(|making: &mut Making| making.0.push(taken));
 }
@@ -90,6 +100,7 @@ fn made(cx: &mut Interp<'_>, loader: ObjId) {
     cx.heap.note(loader, BY_CLASS, by_class.unwrap_or_default());
     cx.heap.note(loader, STATED, Value::Bool(Some(taken.stated)));
     cx.heap.note(loader, WHOLE, Value::Bool(Some(taken.whole)));
+    cx.heap.note(loader, APART, Value::Bool(Some(taken.apart)));
 }
 
 /// What is made of a stream comes in the same order, unless it is shuffled.

@@ -6,7 +6,7 @@ use crate::facts::{Findings, Script};
 use crate::interp::{ApiResult, Checker, Interp};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::Sight;
-use crate::values::{Note, ObjId, Value};
+use crate::values::{Note, ObjId, State, Value};
 use rustc_hash::FxHashMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -39,8 +39,11 @@ fn made(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let Some(transfer) = result.call.gives.map(|gives| gives.verb) else { return };
     let source = || result.call.nth(0).as_obj();
     match transfer {
-        Transfer::DatasetSlices => {
-            if let Some(stream) = result.value.as_obj() {
+        Transfer::DatasetSlices | Transfer::DatasetRead => {
+            // Names that a function looks for come in any order, and so do records of files that a stream gives.
+            let reads = transfer == Transfer::DatasetRead;
+            let is_ordered = !reads || result.call.api.class.is_some() && !is_stream(cx, &result.call.nth(0));
+            if let Some(stream) = result.value.as_obj().filter(|_| is_ordered) {
                 cx.heap.note(stream, IN_ORDER, Value::Bool(Some(true)));
             }
         }
@@ -76,6 +79,10 @@ fn made(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         }
         _ => {}
     }
+}
+
+fn is_stream(cx: &Interp<'_>, files: &Value) -> bool {
+    files.as_obj().is_some_and(|files| !matches!(cx.heap.get(files).state, State::List(_)))
 }
 
 fn check(script: &Script, out: &mut Findings) {

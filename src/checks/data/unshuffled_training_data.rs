@@ -1,7 +1,7 @@
 //! Training that goes through the data in the order in which they are stored.
 
 use super::loaders::{at_loader, epochs, sample_order, training_loops};
-use super::order::{Holds, held_by, is_held_in_order, is_order_stated};
+use super::order::{Holds, held_by, holds_samples_apart, is_held_in_order, is_order_stated};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Confidence, Fix, Place, Severity};
@@ -68,7 +68,8 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn unshuffled(script: &Script, id: LoopId, loader: ObjId) -> Option<Unshuffled> {
     let Kept { by_class, is_stream, stated } = kept_order(script, loader)?;
-    if !surely_trains(script, id) || is_one_batch(script, loader) || runs_sequences(script, id) {
+    let may_go_on = !holds_samples_apart(&script.rehearsal.heap, loader) && runs_sequences(script, id);
+    if !surely_trains(script, id) || is_one_batch(script, loader) || may_go_on {
         return None;
     }
     let at = at_loader(script, loader, id)?;
