@@ -1,7 +1,7 @@
 //! Instances of the project's modules while they are constructed: whether the framework's own constructor runs
 //! before anything is assigned that needs it.
 
-use super::registration;
+use super::{plain_tensors, registration};
 use crate::interp::{
     Abandoned, AttributeWrite, Base, Checker, Constructed, Interp, Invocation, is_parameter,
 };
@@ -201,4 +201,5 @@ fn report(cx: &mut Interp<'_>, (): ()) {
     let mut done: Vec<(ObjId, u32)> = all.done.into_iter().collect();
     done.sort_unstable();
     registration::unregistered(cx, &done);
+    plain_tensors::plain_tensors(cx, done.iter().map(|(object, _)| *object));
 }

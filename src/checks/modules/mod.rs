@@ -7,6 +7,7 @@ mod forward_called_directly;
 mod made_in_forward;
 mod missing_super_init;
 mod parameter_lost_by_transfer;
+mod plain_tensors;
 mod put_back;
 mod registration;
 mod unregistered_submodule;

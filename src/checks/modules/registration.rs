@@ -191,7 +191,7 @@ fn sets_modes(cx: &Interp<'_>, object: ObjId) -> bool {
 /// A class that says itself what its parts are, in a way that is not followed, or whose methods other
 /// than the constructor never look at the attribute. Layers of which nobody knows how large they are may be those of a
 /// model that nobody sees into, which has them.
-fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr, parts: &[ObjId]) -> bool {
+pub(super) fn registers_itself(cx: &mut Interp<'_>, object: ObjId, attribute: Ustr, parts: &[ObjId]) -> bool {
     if construction::registers_any_attribute(cx, object)
         || OWN_WAYS.iter().any(|name| cx.is_of_project(object, name) || has_own(cx, object, name))
     {

@@ -1,6 +1,6 @@
 //! Layers in a plain list, dict or tuple, and layers that a forward makes anew.
 
-use super::{made_in_forward::MadeInForward, registration::UnregisteredParts};
+use super::{made_in_forward::MadeInForward, plain_tensors::PlainTensor, registration::UnregisteredParts};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::{Edit, Fix, Place, Severity};
@@ -43,6 +43,19 @@ fn check(script: &Script, out: &mut Findings) {
         let fix = registered(script, at.place, hidden);
         let fix = fix.map(|(said, edits)| Fix::guess(format!("wrap the {container} in `{said}`"), edits));
         out.push(finding.fix(fix), at);
+    }
+    for (at, plain) in script.observed_once::<PlainTensor>() {
+        let (class, attribute) = (&plain.class, plain.attribute);
+        let message =
+            format!("`self.{attribute}` is never trained: a tensor with `requires_grad` is no parameter");
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .replay(script.replay_of_layers(layers::HIDDEN))
+            .note(format!(
+                "it is missing from `{class}.parameters()`, `.to(device)` and `state_dict()`: the optimizer does not get it"
+            ))
+            .help(format!("make it a parameter: `self.{attribute} = nn.Parameter(...)`"));
+        out.push(finding, at);
     }
     for (at, made) in script.observed_once::<MadeInForward>() {
         let (class, method) = (&made.class, made.method);
