@@ -164,6 +164,13 @@ pub struct OperationResult<'e> {
     pub result: RefCell<Value>,
 }
 
+/// `tensor op number`, and what it gives.
+pub struct NumberApplied<'e> {
+    pub operator: BinaryOp,
+    pub tensor: &'e Rc<Tensor>,
+    pub result: &'e Value,
+}
+
 /// A stack of layers was put together.
 pub struct StackMade {
     pub stack: ObjId,

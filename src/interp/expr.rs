@@ -2,7 +2,9 @@
 
 use super::layered::symbolic;
 use super::selections::chosen_by_masks;
-use super::{Compare, Difference, Interp, Operation, OperationResult, Operator, python, transfer};
+use super::{
+    Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, python, transfer,
+};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::{Effect, Over, When};
@@ -266,6 +268,8 @@ impl<'p> Interp<'p> {
             let done = OperationResult { operator, left, right, place, result: RefCell::new(result) };
             self.on_operation_result(&done);
             result = done.result.into_inner();
+        } else if let Some(tensor) = a.as_tensor().or(b.as_tensor()) {
+            self.on_number_applied(&NumberApplied { operator: op, tensor, result: &result });
         }
         // A sum of losses is as large as any of them that nothing was multiplied with.
         let averaged = |side: &Value| side.as_tensor().is_some_and(|tensor| tensor.averaged);

@@ -116,6 +116,8 @@ events! {
     on_difference(&Difference<'_>);
     /// An operator was applied to two tensors.
     on_operation_result(&OperationResult<'_>);
+    /// An operator was applied to a tensor and something that is none.
+    on_number_applied(&NumberApplied<'_>);
     /// A loss was computed.
     on_loss(&LossCall<'_>);
     /// A call has an effect that the tables name.

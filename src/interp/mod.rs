@@ -110,8 +110,8 @@ pub use events::{
     Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, DrawnByName, ElementRead,
     ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, HiddenAttribute,
     IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute,
-    Operation, OperationResult, Operator, Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint,
-    Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
+    NumberApplied, Operation, OperationResult, Operator, Return, StackMade, StackedLayer, TensorCompare,
+    Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

@@ -1,6 +1,7 @@
 //! What a loss expects, and what it is given.
 
 mod all_pairs;
+mod attention;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod broadcasting;
@@ -43,6 +44,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &all_pairs::CHECKER,
+        &attention::CHECKER,
         &bce_under_autocast::CHECKER,
         &ignored_reduction::CHECKER,
         &misused_kl_divergence::CHECKER,

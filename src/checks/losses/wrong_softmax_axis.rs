@@ -1,5 +1,6 @@
 //! A softmax over the samples of a batch, where a loss picks among classes.
 
+use super::attention::WrongWeights;
 use super::taught::taught_losses;
 use crate::apis::{Expects, Mark, Slot, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
@@ -118,6 +119,27 @@ fn check(script: &Script, out: &mut Findings) {
                 &at,
             );
         }
+    }
+    weights_of_attention(script, &mut seen, out);
+}
+
+/// `softmax(q @ k.transpose(1, 2), dim=1) @ v`
+fn weights_of_attention(script: &Script, seen: &mut Places, out: &mut Findings) {
+    for (at, weights) in script.observed::<WrongWeights>() {
+        if !seen.insert(weights.softmax) {
+            continue;
+        }
+        let used = at.place;
+        let message = "this softmax does not normalize over the dimension that its weights are summed over";
+        let at = At { place: weights.softmax, ..at.clone() };
+        let finding = script
+            .finding(RULE.id, RULE.severity, &at, message)
+            .note(
+                "the weights of a position do not sum to 1, and each depends on the other positions that ask",
+            )
+            .because(used, "each row weights the values here")
+            .help("normalize over the keys, which come last: `dim=-1`");
+        out.push(finding, &at);
     }
 }
 

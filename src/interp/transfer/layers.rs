@@ -93,6 +93,15 @@ pub fn softmax_axis(call: &Invocation, result: &Tensor) -> Option<usize> {
     dims::normalise_dim(said_axis(call, result)?, result.rank()?)
 }
 
+/// Whether a softmax surely runs over another axis than the last, of so many.
+pub fn leaves_out_last(call: &Invocation, result: &Tensor, rank: Option<usize>) -> bool {
+    let Some(axis) = said_axis(call, result) else { return false };
+    match result.rank().or(rank) {
+        Some(rank) => dims::normalise_dim(axis, rank).is_some_and(|axis| axis + 1 != rank),
+        None => axis < -1,
+    }
+}
+
 fn said_axis(call: &Invocation, result: &Tensor) -> Option<i64> {
     let names = ["dim", "axis"];
     let named = call.api.params.iter().find(|param| names.contains(&param.name.as_str()));

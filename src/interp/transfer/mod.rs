@@ -29,7 +29,7 @@ pub use build::{device_named, device_of, dtype_of, ints_of};
 pub(super) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len, turned_around};
 pub(super) use layers::held_by_packed;
-pub use layers::{activation, activation_name, softmax_axis, softmax_axis_size};
+pub use layers::{activation, activation_name, leaves_out_last, softmax_axis, softmax_axis_size};
 pub(crate) use layout::turned;
 pub use masks::{compare_by_operator as compare, invert};
 pub use ops::{binary, negate};
