@@ -80,6 +80,26 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A module, with what it holds itself, where one way has left it.
+    pub(super) fn leave_on_cpu(&mut self, model: ObjId) {
+        let here = self.heap.get_mut(model);
+        if let State::Module(module) = &mut here.state {
+            module.device = Device::Cpu;
+        }
+        let is_open =
+            |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.device == Device::Unknown);
+        let along: Vec<(Ustr, Value)> = here
+            .attrs
+            .iter()
+            .filter(|(name, value)| is_open(value) && moves_along(here, *name, value))
+            .cloned()
+            .collect();
+        for (name, value) in along {
+            let value = self.on_device(&value, Device::Cpu);
+            self.heap.get_mut(model).set_attr(name, value);
+        }
+    }
+
     /// The device of the tensors that a module holds itself; `None` when it holds none.
     pub(crate) fn own_device(&self, object: ObjId) -> Option<Device> {
         let here = self.heap.get(object);

@@ -345,6 +345,24 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Of a tensor or model that is elsewhere from the second iteration on, what holds for all of them says no device. The
+    /// second is run by itself, for what is certain in it.
+    fn second_iteration(&mut self, first: heap::Writes, body: Arm<'_, 'p>) {
+        let behind = self.active.last_mut().map(|active| std::mem::take(&mut active.left_behind));
+        let behind = self.still_behind(behind.unwrap_or_default(), &first);
+        if behind.is_empty() && !self.heap.moves(&first) {
+            return;
+        }
+        self.begin_pass();
+        self.heap.begin();
+        self.heap.apply(first);
+        behind.into_iter().for_each(|model| self.leave_on_cpu(model));
+        self.trace.push(Vec::new());
+        body(self);
+        self.trace.pop();
+        self.heap.rollback();
+    }
+
     /// A way that ends here comes to the end of no pass; but one that ends an inner loop, or a call, goes on around it.
     pub(super) fn escape(&mut self, flow: Flow) {
         let Flow::Stop(exit) = flow else { return };

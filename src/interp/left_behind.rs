@@ -1,55 +1,16 @@
-//! Tensors and models that are elsewhere from the second iteration of a loop on: what holds for all of them says no
-//! device. The second is run by itself, for what is certain in it.
+//! Models that one way through a loop's body leaves on the CPU: the iteration after it meets them there.
 
-use super::device::moves_along;
-use super::{Interp, branch::Arm, stmt::Flow};
+use super::{Interp, stmt::Flow};
 use crate::trace::When;
 use crate::values::*;
-use ustr::Ustr;
 
-impl<'p> Interp<'p> {
-    /// Runs a body on what its first pass left, where that is elsewhere than at the start.
-    pub(super) fn second_iteration(&mut self, first: heap::Writes, body: Arm<'_, 'p>) {
-        let behind = self.active.last_mut().map(|active| std::mem::take(&mut active.left_behind));
-        let behind = self.still_behind(behind.unwrap_or_default(), &first);
-        if behind.is_empty() && !self.heap.moves(&first) {
-            return;
-        }
-        self.begin_pass();
-        self.heap.begin();
-        self.heap.apply(first);
-        behind.into_iter().for_each(|model| self.leave_on_cpu(model));
-        self.trace.push(Vec::new());
-        body(self);
-        self.trace.pop();
-        self.heap.rollback();
-    }
-
+impl Interp<'_> {
     /// Models that one way left on the CPU, and that nothing moves back on the ways on from there.
-    fn still_behind(&self, mut models: Vec<ObjId>, left: &heap::Writes) -> Vec<ObjId> {
+    pub(super) fn still_behind(&self, mut models: Vec<ObjId>, left: &heap::Writes) -> Vec<ObjId> {
         let is_open =
             |object: &Object| object.module().is_some_and(|module| module.device == Device::Unknown);
         models.retain(|model| left.get(*model).is_some_and(is_open));
         models
-    }
-
-    fn leave_on_cpu(&mut self, model: ObjId) {
-        let here = self.heap.get_mut(model);
-        if let State::Module(module) = &mut here.state {
-            module.device = Device::Cpu;
-        }
-        let is_open =
-            |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.device == Device::Unknown);
-        let along: Vec<(Ustr, Value)> = here
-            .attrs
-            .iter()
-            .filter(|(name, value)| is_open(value) && moves_along(here, *name, value))
-            .cloned()
-            .collect();
-        for (name, value) in along {
-            let value = self.on_device(&value, Device::Cpu);
-            self.heap.get_mut(model).set_attr(name, value);
-        }
     }
 
     /// How many models the ways through this pass left on the CPU so far.
