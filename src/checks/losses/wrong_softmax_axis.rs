@@ -1,6 +1,6 @@
 //! A softmax over the samples of a batch, where a loss picks among classes.
 
-use super::attention::WrongWeights;
+use super::attention::{MayBeRight, WrongWeights};
 use super::taught::taught_losses;
 use crate::apis::{Expects, Mark, Slot, Transfer};
 use crate::checks::{Group, Replayed, Rule, page};
@@ -126,7 +126,8 @@ fn check(script: &Script, out: &mut Findings) {
 /// `softmax(q @ k.transpose(1, 2), dim=1) @ v`
 fn weights_of_attention(script: &Script, seen: &mut Places, out: &mut Findings) {
     for (at, weights) in script.observed::<WrongWeights>() {
-        if !seen.insert(weights.softmax) {
+        let may_be_right = script.observed::<MayBeRight>().any(|(at, _)| at.place == weights.softmax);
+        if may_be_right || !seen.insert(weights.softmax) {
             continue;
         }
         let used = at.place;

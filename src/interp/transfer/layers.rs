@@ -97,7 +97,10 @@ pub fn softmax_axis(call: &Invocation, result: &Tensor) -> Option<usize> {
 pub fn leaves_out_last(call: &Invocation, result: &Tensor, rank: Option<usize>) -> bool {
     let Some(axis) = said_axis(call, result) else { return false };
     match result.rank().or(rank) {
-        Some(rank) => dims::normalise_dim(axis, rank).is_some_and(|axis| axis + 1 != rank),
+        // More axes than this are seldom what somebody counts from the front.
+        Some(rank) => {
+            (rank < 5 || axis < 0) && dims::normalise_dim(axis, rank).is_some_and(|axis| axis + 1 != rank)
+        }
         None => axis < -1,
     }
 }
