@@ -296,10 +296,7 @@ impl<'p> Interp<'p> {
     fn finish_made(&mut self, api: &'p Api, call: &Invocation, value: Value) -> Value {
         self.on_api_result(&ApiResult { call, value: &value });
         let Value::Tensor(tensor) = &value else { return value };
-        let mut tensor = (**tensor).clone();
-        tensor.what = Some(api.name);
-        tensor.made = Some(call.place);
-        Value::tensor(tensor)
+        Value::tensor(Tensor { what: Some(api.name), made: Some(call.place), ..(**tensor).clone() })
     }
 
     /// Arguments of a constructor are attributes of what it makes; children by their number.
