@@ -1,6 +1,7 @@
 //! Tokens of a text, with the lines that brackets join and the blocks that indentation makes. What is broken
 //! here (strings, brackets, indentation) is written down, and the scan goes on at the next line.
 
+use super::indentation::Column;
 use super::tokens::{KEYWORDS, OPERATORS, STATEMENTS, Token, TokenKind};
 use super::{Fault, FaultKind};
 use crate::report::Span;
@@ -33,13 +34,13 @@ pub(super) fn scan(text: &str) -> Scanned {
     Scanned { tokens, faults, is_template, is_newer }
 }
 
-struct Lexer<'t> {
+pub(super) struct Lexer<'t> {
     text: &'t str,
-    at: usize,
+    pub at: usize,
     tokens: Vec<Token>,
     faults: Vec<Fault>,
     /// Columns of the blocks that are open.
-    indents: Vec<Column>,
+    pub indents: Vec<Column>,
     /// Brackets that are open.
     open: Vec<Span>,
     in_conflict: bool,
@@ -47,14 +48,6 @@ struct Lexer<'t> {
     outside: usize,
     is_template: bool,
     is_newer: bool,
-}
-
-/// How far in a line stands, where a tab goes to the next eighth column, and where it is as wide as a blank: lines
-/// that only one of the two puts in order are a `TabError`.
-#[derive(Clone, Copy, Default)]
-struct Column {
-    wide: usize,
-    narrow: usize,
 }
 
 impl<'t> Lexer<'t> {
@@ -70,16 +63,16 @@ impl<'t> Lexer<'t> {
         self.push(TokenKind::End, self.at);
     }
 
-    fn rest(&self) -> &'t str {
+    pub(super) fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
 
-    fn push(&mut self, kind: TokenKind, start: usize) {
+    pub(super) fn push(&mut self, kind: TokenKind, start: usize) {
         let span = Span::new(start as u32, self.at as u32);
         self.tokens.push(Token { kind, span });
     }
 
-    fn fault(&mut self, kind: FaultKind, start: usize, end: usize) {
+    pub(super) fn fault(&mut self, kind: FaultKind, start: usize, end: usize) {
         self.faults.push(Fault { span: Span::new(start as u32, end as u32), kind, since: None });
     }
 
@@ -116,53 +109,6 @@ impl<'t> Lexer<'t> {
     fn is_argument(&self, word: &str) -> bool {
         let after = self.rest()[word.len()..].trim_start_matches([' ', '\t']);
         after.starts_with(['=', ',', ')', ']', '}', ':']) && !matches!(word, "try" | "finally")
-    }
-
-    /// The blanks that a line begins with.
-    fn blanks(&mut self) -> Column {
-        let mut column = Column::default();
-        for byte in self.rest().bytes() {
-            column = match byte {
-                b' ' => Column { wide: column.wide + 1, narrow: column.narrow + 1 },
-                b'\t' => Column { wide: (column.wide / 8 + 1) * 8, narrow: column.narrow + 1 },
-                b'\x0c' => Column::default(),
-                _ => break,
-            };
-            self.at += 1;
-        }
-        column
-    }
-
-    fn indentation(&mut self, start: usize, column: Column) {
-        let inner = self.innermost();
-        if column.wide > inner.wide {
-            if column.narrow <= inner.narrow {
-                self.fault(FaultKind::Tabs, start, self.at);
-            }
-            self.indents.push(column);
-            self.push(TokenKind::Indent, start);
-            return;
-        }
-        while self.innermost().wide > column.wide {
-            let left = self.indents.pop().unwrap_or_default();
-            if self.innermost().wide < column.wide {
-                // Taken for a line of the block that it nearly reaches.
-                self.indents.push(column);
-                if left.wide > column.wide {
-                    let first = self.rest().chars().next().map_or(0, char::len_utf8);
-                    self.fault(FaultKind::Unindent, self.at, self.at + word_of(self.rest()).len().max(first));
-                }
-                return;
-            }
-            self.push(TokenKind::Dedent, self.at);
-        }
-        if self.innermost().narrow != column.narrow {
-            self.fault(FaultKind::Tabs, start, self.at);
-        }
-    }
-
-    fn innermost(&self) -> Column {
-        self.indents.last().copied().unwrap_or_default()
     }
 
     /// A line of a conflict that nobody resolved; what stands between its markers is left as it is.
@@ -397,7 +343,7 @@ fn is_lenient(c: char) -> bool {
     !c.is_ascii() && c.is_alphanumeric()
 }
 
-fn word_of(text: &str) -> &str {
+pub(super) fn word_of(text: &str) -> &str {
     let is_part = |c: char| c == '_' || c.is_alphanumeric() || (!c.is_ascii() && is_mark(c));
     let length = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
     &text[..length]

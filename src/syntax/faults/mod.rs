@@ -4,6 +4,7 @@
 
 mod expressions;
 mod gate;
+mod indentation;
 mod lexer;
 mod patterns;
 mod statements;
