@@ -292,7 +292,12 @@ impl Script<'_> {
             at.place.file == self.file && at.confidence == Confidence::High && is_said
         });
         own.filter_map(|(at, seen)| match index::ask(&seen.method) {
-            Answer::Known(known) => self.wrong_keyword(&known, seen.name, at.clone()),
+            // What has a row is told by it, and what became a word of the language as that.
+            Answer::Known(known)
+                if deprecated::of_argument(&known.path, &seen.name).is_none() && seen.name != "async" =>
+            {
+                self.wrong_keyword(&known, seen.name, at.clone())
+            }
             _ => None,
         })
         .collect()
