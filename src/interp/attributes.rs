@@ -367,7 +367,9 @@ impl<'p> Interp<'p> {
                     let receiver = Value::Obj(instance);
                     return Value::Bound(Rc::new(Bound { receiver, method: Method::Builtin(name) }));
                 }
-                Value::Builtin(Ustr::from("object.__init__"))
+                // What is left of the lineage is of the language, or not seen: it may give anything but where it only sets.
+                let sets = matches!(name.as_str(), "__setattr__" | "__delattr__" | "__init_subclass__");
+                Value::Builtin(Ustr::from(if sets { "object.__init__" } else { "object.method" }))
             }
         }
     }

@@ -40,6 +40,7 @@ impl<'p> Interp<'p> {
             "super" if first.is_some() && call.arg(1, "").is_none() => Value::Float(None),
             "super" => self.super_value(first.cloned()),
             "object.__init__" => Value::None,
+            "object.method" => Value::Unknown,
             "isinstance" => match (first, call.arg(1, "")) {
                 (Some(value), Some(class)) => Value::Bool(self.is_instance(&value.clone(), &class.clone())),
                 _ => Value::Bool(None),
