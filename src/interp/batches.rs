@@ -279,7 +279,7 @@ impl<'p> Interp<'p> {
         }
         let told = |name: &str| self.heap.attr(loader, Ustr::from(name));
         let collates = matches!(told("collate_fn"), Some(Value::None));
-        let has_workers = state.sample_order.workers.is_some_and(|workers| workers > 0)
+        let has_workers = state.sample_order.workers.is_some_and(Workers::any)
             && matches!(told("multiprocessing_context"), Some(Value::None));
         let is_pinned = matches!(told("pin_memory"), Some(Value::Bool(Some(true))));
         collates

@@ -4,6 +4,9 @@ use super::{Interp, Invocation};
 use crate::apis::{Api, Order};
 use crate::values::*;
 
+/// The name of the number of processors of the machine.
+pub(super) const PROCESSORS: &str = "processors";
+
 impl<'p> Interp<'p> {
     pub(super) fn sampler_state(&mut self, api: &Api, call: &Invocation) -> SamplerState {
         let orders = match self.apis.order(api.name) {
@@ -35,7 +38,22 @@ impl<'p> Interp<'p> {
         SampleOrder {
             in_order: shuffled.filter(|_| unsampled).map(|shuffled| !shuffled),
             unsampled,
-            workers: given("num_workers").as_known_int(),
+            workers: given("num_workers").as_int().and_then(|count| self.workers(&count)),
         }
+    }
+
+    fn workers(&self, count: &Int) -> Option<Workers> {
+        match count {
+            Int::Known(count) | Int::Given(count) => Some(Workers::Known((*count).max(0))),
+            Int::Sum(sum) if sum.is_positive() => {
+                let mut symbols = count.symbols();
+                symbols.all(|symbol| self.is_of_processors(symbol)).then_some(Workers::PerProcessor)
+            }
+            Int::Sum(_) | Int::Unknown => None,
+        }
+    }
+
+    fn is_of_processors(&self, symbol: Symbol) -> bool {
+        self.out.symbols.get(symbol.0 as usize).is_some_and(|name| **name == *PROCESSORS)
     }
 }

@@ -33,6 +33,13 @@ pub enum Int {
 const MOST_TERMS: usize = 4;
 const MOST_FACTORS: usize = 4;
 
+impl Poly {
+    /// Whether it is more than zero whatever its symbols stand for, which are sizes and so not less than one.
+    pub fn is_positive(&self) -> bool {
+        self.terms.iter().all(|(_, coefficient)| *coefficient > 0)
+    }
+}
+
 impl Int {
     pub fn symbol(symbol: Symbol) -> Int {
         let monomial = Monomial::from_slice(&[symbol]);

@@ -303,6 +303,25 @@ pub struct SamplerState {
     pub shared_at: Option<Place>,
 }
 
+/// How many processes make the batches of a loader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    Known(i64),
+    /// As many as the machine has processors, or a multiple of that.
+    PerProcessor,
+}
+
+impl Workers {
+    pub fn any(self) -> bool {
+        self != Workers::Known(0)
+    }
+
+    /// Machines that train have more than one processor.
+    pub fn are_several(self) -> bool {
+        !matches!(self, Workers::Known(..=1))
+    }
+}
+
 /// How a loader takes samples from its dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct SampleOrder {
@@ -310,7 +329,7 @@ pub struct SampleOrder {
     pub in_order: Option<bool>,
     /// No sampler chooses them.
     pub unsampled: bool,
-    pub workers: Option<i64>,
+    pub workers: Option<Workers>,
 }
 
 impl SampleOrder {

@@ -5,6 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::{Place, Severity};
 use crate::trace::At;
+use crate::values::Workers;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -33,7 +34,9 @@ const SEEDS_ARRAYS: (&str, (u64, u64)) = ("torch", (1, 9));
 
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = FxHashSet::default();
-    for (at, work) in script.observed::<Work>().filter(|(_, work)| work.workers > 1) {
+    for (at, work) in
+        script.observed::<Work>().filter(|(_, work)| work.workers.is_some_and(Workers::are_several))
+    {
         for seed in shared_seeds(work) {
             if seen.insert(seed.generator.unwrap_or(seed.place)) {
                 report(script, at, work, &seed, out);

@@ -23,7 +23,7 @@ pub(super) static CHECKER: Checker = Checker {
 /// What happens in the worker processes of a loader.
 #[derive(Default)]
 pub(super) struct Work {
-    pub workers: i64,
+    pub workers: Option<Workers>,
     pub workers_place: Option<Place>,
     /// They are forked from the process that trains.
     pub forked: bool,
@@ -49,12 +49,16 @@ pub(super) enum OnGpu {
 }
 
 /// So many workers, in words.
-pub(super) fn in_words(count: i64) -> String {
-    if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") }
+pub(super) fn in_words(count: Option<Workers>) -> String {
+    match count {
+        Some(Workers::Known(1)) => "1 worker".to_owned(),
+        Some(Workers::Known(count)) => format!("{count} workers"),
+        Some(Workers::PerProcessor) | None => "one worker per CPU core".to_owned(),
+    }
 }
 
 #[derive(Default)]
-struct Workers {
+struct Started {
     /// Those whose work is being rehearsed, innermost last.
     running: Vec<Worker>,
     /// The script starts processes in another way than as copies of its own.
@@ -91,11 +95,11 @@ fn seeds(api: &Api) -> bool {
 
 /// Tells the innermost worker, if anything runs in one.
 fn tell(cx: &mut Interp<'_>, change: impl FnOnce(&mut Worker)) {
-    cx.remember(|workers: &mut Workers| workers.running.last_mut().map(change));
+    cx.remember(|workers: &mut Started| workers.running.last_mut().map(change));
 }
 
 fn has_workers(made: &LoaderCall<'_>) -> bool {
-    made.sample_order.workers.is_some_and(|workers| workers > 0)
+    made.sample_order.workers.is_some_and(Workers::any)
 }
 
 fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
@@ -104,13 +108,13 @@ fn begin(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
     }
     let own_method = !matches!(made.call.get("multiprocessing_context"), Value::None);
     let work = Work {
-        workers: made.sample_order.workers.unwrap_or_default(),
+        workers: made.sample_order.workers,
         workers_place: made.call.place_of("num_workers"),
         initialised: !matches!(made.call.get("worker_init_fn"), Value::None),
         ..Work::default()
     };
     let from = cx.heap.len() as u32;
-    cx.remember(|workers: &mut Workers| {
+    cx.remember(|workers: &mut Started| {
         let work = Work { forked: !workers.spawns && !own_method, ..work };
         let worker =
             Worker { from, knows: false, made: Vec::new(), seeds: Vec::new(), seeds_arrays: false, work };
@@ -130,7 +134,7 @@ fn end(cx: &mut Interp<'_>, made: &LoaderCall<'_>) {
         let call = Call::with(place, [Value::of_int(Int::Unknown)]);
         cx.quietly(|cx| cx.call_value(&init, &call));
     }
-    let Some(mut worker) = cx.remember(|workers: &mut Workers| workers.running.pop()) else { return };
+    let Some(mut worker) = cx.remember(|workers: &mut Started| workers.running.pop()) else { return };
     if worker.knows {
         worker.work.drawn.clear();
     }
@@ -166,7 +170,7 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     match declared.verb() {
         Verb::StartMethod => {
             let spawns = declared.arg(0).as_str() != Some("fork");
-            cx.remember(|workers: &mut Workers| workers.spawns |= spawns);
+            cx.remember(|workers: &mut Started| workers.spawns |= spawns);
         }
         Verb::WorkerInfo => tell(cx, |worker| worker.knows = true),
         // Random numbers begin anew: with the same number in each worker?
@@ -209,11 +213,11 @@ fn moved(cx: &mut Interp<'_>, given: &ApiResult<'_>) {
 
 /// Something uses the GPU, or asks for it: the script itself, where no worker does.
 fn in_parent(cx: &mut Interp<'_>) {
-    cx.remember(|workers: &mut Workers| workers.parent_on_gpu |= workers.running.is_empty());
+    cx.remember(|workers: &mut Started| workers.parent_on_gpu |= workers.running.is_empty());
 }
 
 fn told_of_parent(cx: &mut Interp<'_>) {
-    if cx.remember(|workers: &mut Workers| workers.parent_on_gpu) {
+    if cx.remember(|workers: &mut Started| workers.parent_on_gpu) {
         cx.observe(Place::default(), ParentOnGpu, Confidence::High);
     }
 }
@@ -236,7 +240,7 @@ fn sampled(cx: &mut Interp<'_>, sample: &Value) {
 
 /// Numbers from a generator that was made before the workers started, or from that of arrays.
 fn drawn(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let from = cx.remember(|workers: &mut Workers| workers.running.last().map(|worker| worker.from));
+    let from = cx.remember(|workers: &mut Started| workers.running.last().map(|worker| worker.from));
     let Some(from) = from else { return };
     if is_of_arrays(call.api) && !seeds(call.api) {
         let place = call.place;

@@ -1,7 +1,7 @@
 //! The rest of the standard library: the environment, constants, random numbers, and whole modules whose
 //! functions change nothing that we follow.
 
-use super::super::{Call, Interp};
+use super::super::{Call, Interp, sample_order::PROCESSORS};
 use super::outside::{Kind, outside};
 use super::{Table, flags, iteration};
 use crate::report::Place;
@@ -49,7 +49,7 @@ pub(super) const CALLS: Table = &[
 
 /// As many as the machine has: not known, and not zero.
 fn processors(interp: &mut Interp) -> Value {
-    let symbol = interp.symbol("processors");
+    let symbol = interp.symbol(PROCESSORS);
     Value::of_int(Int::symbol(symbol))
 }
 

@@ -118,8 +118,11 @@ impl Words<'_> {
             Some(false) => text.push_str(", shuffled"),
             None => {}
         }
-        if let Some(workers) = loader.sample_order.workers.filter(|workers| *workers > 0) {
-            let _ = write!(text, ", {workers} workers");
+        if let Some(workers) = loader.sample_order.workers.filter(|workers| workers.any()) {
+            let _ = match workers {
+                Workers::Known(count) => write!(text, ", {count} workers"),
+                Workers::PerProcessor => write!(text, ", a worker per processor"),
+            };
         }
         if depth == 0 {
             let _ = write!(text, ", gives {}", self.nested(&loader.batch, depth + 1));
