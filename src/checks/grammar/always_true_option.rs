@@ -1,11 +1,14 @@
 //! An option whose text is converted by `bool`, which is true of every text but the empty one; or by nothing.
 
 use super::option_uses::OptionUses;
+use crate::apis::Literal;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{Call, Checker, DeclaredOption, Interp};
+use crate::interp::{Call, Checker, DeclaredOption, Interp, Invocation};
 use crate::report::{Confidence, Fix, Severity};
+use crate::syntax::ExprKind;
 use crate::values::Value;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -20,7 +23,8 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker { on_option: Some(declared), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_option: Some(declared), on_arguments: Some(given), on_call: Some(given), ..Checker::SILENT };
 
 /// What reads a text as people mean it.
 const READS_TEXT: &str = "lambda text: text.lower() in (\"true\", \"yes\", \"1\")";
@@ -48,8 +52,40 @@ fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
             _ => return,
         },
     };
+    if let Some(dest) = unconverted {
+        cx.remember(|dests: &mut Unconverted| dests.0.insert(dest, is_on == Some(true)));
+    }
     let seen = AlwaysTrue { name: Rc::from(name), unconverted, is_on: is_on == Some(true) };
     cx.observe(place, seen, Confidence::High);
+}
+
+/// An option of this name is given to a parameter of a framework that is true or false.
+struct GivenAsFlag(Ustr);
+
+/// The attributes under which options are read that nothing converts, and whether they are on.
+#[derive(Default)]
+struct Unconverted(FxHashMap<Ustr, bool>);
+
+fn given(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if cx.remember(|dests: &mut Unconverted| dests.0.is_empty()) {
+        return;
+    }
+    for param in &call.api.params {
+        let Some(place) = call.place_of(&param.name) else { continue };
+        let module = cx.module(place.file);
+        let written = module.expr_at(place.span).map(|expr| &module.tree.expr(expr).kind);
+        let Some(ExprKind::Attribute { name, .. }) = written else { continue };
+        let name = *name;
+        let is_flag = match param.default {
+            Some(Literal::Bool(_)) => true,
+            // What may be true and is nothing by default is a flag, too; what is false may be a number that is left out.
+            Some(Literal::None) => cx.remember(|dests: &mut Unconverted| dests.0.get(&name) == Some(&true)),
+            _ => false,
+        };
+        if is_flag && cx.remember(|dests: &mut Unconverted| dests.0.contains_key(&name)) {
+            cx.observe(place, GivenAsFlag(name), Confidence::High);
+        }
+    }
 }
 
 /// Whether users choose the value: no action sets it, and no list of values is asked for.
@@ -61,9 +97,12 @@ fn check(script: &Script, out: &mut Findings) {
     let dests = script.observed::<AlwaysTrue>().filter_map(|(_, seen)| seen.unconverted);
     let all = OptionUses::of(script, dests);
     // Whether the script takes an option for what its default is: it asks whether it is true.
-    let is_asked = |uses: &OptionUses| uses.as_condition > 0 && uses.converted == 0;
+    let flags: FxHashSet<Ustr> = script.observed::<GivenAsFlag>().map(|(_, given)| given.0).collect();
+    let is_asked = |dest: Ustr, uses: &OptionUses| {
+        (uses.as_condition > 0 || flags.contains(&dest)) && uses.converted == 0
+    };
     for (at, seen) in script.observed_once::<AlwaysTrue>() {
-        if seen.unconverted.is_some_and(|dest| !all.get(&dest).is_some_and(is_asked)) {
+        if seen.unconverted.is_some_and(|dest| !all.get(&dest).is_some_and(|uses| is_asked(dest, uses))) {
             continue;
         }
         let name = &seen.name;
