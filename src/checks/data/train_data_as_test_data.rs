@@ -3,7 +3,7 @@
 use super::loaders::sample_order;
 use super::order::REWRITTEN;
 use crate::apis::{Literal, Verb};
-use crate::checks::{Group, Replayed, Rule, page};
+use crate::checks::{page, Group, Replayed, Rule};
 use crate::facts::{Findings, Script};
 use crate::interp::{Assignment, Checker, Declared, Interp};
 use crate::names::Subject;
@@ -118,9 +118,9 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(finding, at);
     }
     let mut seen: FxHashSet<Place> = FxHashSet::default();
-    for test in
-        loaders(script).filter(|loader| is_called_test(script, loader) && evaluates(script, loader.id))
+    for test in wholes(script).filter(|loader| is_called_test(script, loader) && evaluates(script, loader.id))
     {
+        // Whatever a sampler draws of the dataset to train with, the test goes through all of it.
         let trained = loaders(script).find(|other| {
             script.feeds_training(other.id)
                 && is_same_data(script, other.dataset, test.dataset)
@@ -144,7 +144,7 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn check_renamed(script: &Script, seen: &mut FxHashSet<Place>, out: &mut Findings) {
     for (at, renamed) in script.observed_once::<Renamed>() {
-        let Some(trained) = loaders(script).find(|loader| loader.id == renamed.loader) else { continue };
+        let Some(trained) = wholes(script).find(|loader| loader.id == renamed.loader) else { continue };
         let is_test = is_name_of_test(&renamed.name)
             && script.feeds_training(renamed.loader)
             && is_gone_through_apart(script, renamed.loader);
@@ -162,10 +162,10 @@ fn check_renamed(script: &Script, seen: &mut FxHashSet<Place>, out: &mut Finding
 /// Loaders that are called test, trained on, and gone through without training as well, where the one that is called
 /// train is never asked for.
 fn check_mistaken(script: &Script, out: &mut Findings) {
-    let of_training = |test: &Whole| {
-        loaders(script).find(|other| other.at.place.file == test.at.place.file && is_forgotten(script, other))
+    let of_training = |test: &OverData| {
+        wholes(script).find(|other| other.at.place.file == test.at.place.file && is_forgotten(script, other))
     };
-    for test in loaders(script) {
+    for test in wholes(script) {
         let is_mistaken = is_called_test(script, &test)
             && script.feeds_training(test.id)
             && is_gone_through_apart(script, test.id);
@@ -180,7 +180,7 @@ fn check_mistaken(script: &Script, out: &mut Findings) {
 }
 
 /// Whether a loader is called train, and its name is written nowhere but where it is made.
-fn is_forgotten(script: &Script, loader: &Whole) -> bool {
+fn is_forgotten(script: &Script, loader: &OverData) -> bool {
     let draft = script.draft(loader.at.place.file);
     let Some(ExprKind::Name(name)) = assigned_to(script, loader).map(|target| &draft.expr(target).kind)
     else {
@@ -192,7 +192,7 @@ fn is_forgotten(script: &Script, loader: &Whole) -> bool {
 }
 
 /// What the loader that a call makes is assigned to.
-fn assigned_to(script: &Script, loader: &Whole) -> Option<ExprId> {
+fn assigned_to(script: &Script, loader: &OverData) -> Option<ExprId> {
     let draft = script.draft(loader.at.place.file);
     match &draft.statement(draft.statement_at(loader.at.place.span)?).kind {
         StmtKind::Assign { targets, .. } => targets.first().copied(),
@@ -215,19 +215,23 @@ fn is_in_branch(script: &Script, at: &At) -> bool {
         .any(|stmt| matches!(draft.statement(*stmt).kind, StmtKind::If { .. } | StmtKind::Try { .. }))
 }
 
-/// A loader that goes through all of its dataset.
-struct Whole<'s> {
+/// A loader over a known dataset.
+struct OverData<'s> {
     at: &'s At,
     id: ObjId,
     dataset: ObjId,
 }
 
-fn loaders<'s>(script: &'s Script<'s>) -> impl Iterator<Item = Whole<'s>> {
+fn loaders<'s>(script: &'s Script<'s>) -> impl Iterator<Item = OverData<'s>> {
     script.sightings().filter_map(move |(at, sight)| {
         let Sight::Loader { loader, dataset, .. } = sight else { return None };
-        let whole = sample_order(script, *loader).is_some_and(|order| order.unsampled);
-        Some(Whole { at, id: *loader, dataset: dataset.as_obj()? }).filter(|_| whole)
+        Some(OverData { at, id: *loader, dataset: dataset.as_obj()? })
     })
+}
+
+/// Loaders that go through all of their datasets.
+fn wholes<'s>(script: &'s Script<'s>) -> impl Iterator<Item = OverData<'s>> {
+    loaders(script).filter(|loader| sample_order(script, loader.id).is_some_and(|order| order.unsampled))
 }
 
 /// Whether the script goes through a loader, and trains with it nowhere.
@@ -259,7 +263,7 @@ fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
 
 /// `dataset.test()`: whether the file of a loader calls a method of its dataset that sets what the dataset is from
 /// then on.
-fn is_switched(script: &Script, loader: &Whole) -> bool {
+fn is_switched(script: &Script, loader: &OverData) -> bool {
     let heap = &script.rehearsal.heap;
     let dataset = heap.get(loader.dataset);
     let ClassRef::Project(class) = dataset.class else { return false };
@@ -291,7 +295,7 @@ fn flag_of(script: &Script, dataset: ObjId) -> Option<Ustr> {
 
 /// Whether the script takes what a loader gives for other data than those to train with: it says so by the loader's
 /// name, and a score of the training itself is named so.
-fn is_called_test(script: &Script, loader: &Whole) -> bool {
+fn is_called_test(script: &Script, loader: &OverData) -> bool {
     let draft = script.draft(loader.at.place.file);
     assigned_to(script, loader).is_some_and(|target| is_name_of_test(draft.written(target)))
 }
