@@ -203,6 +203,38 @@ impl Apis {
         self.lists(class, method, |spec| &spec.bare_hooks)
     }
 
+    /// The methods that the framework calls on an instance of a subclass before any other, in their order.
+    pub fn called_first(&self, class: Ustr) -> &[Ustr] {
+        let found = self.along(class, &mut |name| {
+            let first = &self.class(name)?.class.as_ref()?.called_first;
+            (!first.is_empty()).then_some(&**first)
+        });
+        found.unwrap_or_default()
+    }
+
+    /// Whether the framework trains on the batches that a method of a subclass gives.
+    pub fn trains_on(&self, class: Ustr, method: Ustr) -> bool {
+        self.lists(class, method, |spec| &spec.trains_on)
+    }
+
+    /// Whether the framework scores a model on the batches that a method of a subclass gives.
+    pub fn scores_on(&self, class: Ustr, method: Ustr) -> bool {
+        self.lists(class, method, |spec| &spec.scores_on)
+    }
+
+    /// The methods of a subclass that the framework calls by their names, as far as any list names them.
+    pub fn hooks(&self, class: Ustr) -> Vec<Ustr> {
+        let mut hooks = Vec::new();
+        self.along(class, &mut |name| -> Option<()> {
+            let spec = self.class(name)?.class.as_ref()?;
+            let loops = [&spec.walks, &spec.each_batch, &spec.epoch_end, &spec.bare_hooks];
+            let lists = loops.into_iter().chain([&spec.called_first, &spec.trains_on, &spec.scores_on]);
+            hooks.extend(lists.flat_map(|list| list.iter().copied()));
+            None
+        });
+        hooks
+    }
+
     /// How the framework calls a method of a subclass, where it hands more to it than it did in older releases.
     pub fn handed(&self, class: Ustr, method: Ustr) -> Option<&Handed> {
         let of =

@@ -267,6 +267,12 @@ pub struct ClassSpec {
     pub epoch_end: Box<[Ustr]>,
     /// Those that it calls without arguments.
     pub bare_hooks: Box<[Ustr]>,
+    /// Those that it calls on an instance before any other, in their order.
+    pub called_first: Box<[Ustr]>,
+    /// Those that give the batches which it trains on.
+    pub trains_on: Box<[Ustr]>,
+    /// Those that give the batches which it scores a model on.
+    pub scores_on: Box<[Ustr]>,
     /// Those that it hands more to than it did in older releases.
     pub handed: Box<[Handed]>,
     /// An optimizer keeps something from step to step: always, or where the parameter is not zero.

@@ -211,6 +211,9 @@ impl<'a> Reader<'a> {
             "each_batch",
             "epoch_end",
             "bare_hooks",
+            "called_first",
+            "trains_on",
+            "scores_on",
             "handed",
             "owns",
             "makes",
@@ -258,6 +261,9 @@ impl<'a> Reader<'a> {
         class.each_batch = words("each_batch")?.into();
         class.epoch_end = words("epoch_end")?.into();
         class.bare_hooks = words("bare_hooks")?.into();
+        class.called_first = words("called_first")?.into();
+        class.trains_on = words("trains_on")?.into();
+        class.scores_on = words("scores_on")?.into();
         let handed = self.terms(keys.get("handed"))?;
         class.handed = handed.into_iter().map(Term::handed).collect::<Result<_, _>>()?;
         class.weights = keys.get("weights").map(|value| self.weights(value, &names)).transpose()?;

@@ -125,6 +125,9 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "each_batch",
     "epoch_end",
     "bare_hooks",
+    "called_first",
+    "trains_on",
+    "scores_on",
     "handed",
 ];
 

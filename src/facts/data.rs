@@ -17,8 +17,19 @@ impl Script<'_> {
             let info = self.rehearsal.loop_info(*id);
             matches!(info.over, Over::Loader(over) if over == loader) && self.descends_in(*id)
         };
-        let fitted = |sight: &Sight| matches!(sight, Sight::Fit { data, .. } if data.as_obj().is_some_and(|data| self.drives(data) == loader));
+        let fitted = |sight: &Sight| match sight {
+            Sight::Fit { data, .. } => data.as_obj().is_some_and(|data| self.drives(data) == loader),
+            Sight::GoneThrough { loader: given, trains: true } => *given == loader,
+            _ => false,
+        };
         self.loops().any(|id| over(&id)) || self.sightings().any(|(_, sight)| fitted(sight))
+    }
+
+    /// Whether any model that was seen goes along sequences.
+    pub(crate) fn knows_recurrent(&self) -> bool {
+        let heap = &self.rehearsal.heap;
+        let mut modules = (0..heap.len() as u32).filter_map(|id| heap.get(ObjId(id)).module());
+        modules.any(|module| module.recurrent)
     }
 
     /// The loader that a dataset's batches come from.

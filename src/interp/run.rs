@@ -14,7 +14,7 @@ use super::supposed::Supposed;
 use super::{Call, Constructed, Hooks, Interp, Passed, Settings, beside_inputs, cells, modules::FORWARDS};
 use crate::apis::Apis;
 use crate::names::Project;
-use crate::report::{Confidence, FileId, Place, Span};
+use crate::report::{Confidence, FileId, Place};
 use crate::syntax::*;
 use crate::trace::{EntryPoint, FnKey, LoopId, LoopInfo, Node, Over, Rehearsal, Sight};
 use crate::values::*;
@@ -180,7 +180,9 @@ impl<'p> Interp<'p> {
             mentions.get(&name).copied().unwrap_or_default() > own
         };
         let (inner, outer): (Vec<usize>, Vec<usize>) = wanted.iter().copied().partition(is_mentioned);
-        outer.into_iter().chain(inner).collect()
+        let mut order: Vec<usize> = outer.into_iter().chain(inner).collect();
+        order.sort_by_cached_key(|index| self.turn(file, &tree.functions[*index]));
+        order
     }
 
     /// Methods of modules and functions that make tensors and that nothing called: last, so that they take no fuel from
@@ -264,6 +266,7 @@ impl<'p> Interp<'p> {
             let class = ClassRef::Project(object);
             // The constructor ran for the instance, and would make its layers once more.
             self.is_owned_class(class) && definition.name != "__init__"
+                || self.called_first(class).contains(&definition.name)
                 || definition.name == "forward" && self.is_function_class(class)
         })
     }
@@ -406,6 +409,7 @@ impl<'p> Interp<'p> {
         if gives_loss {
             self.note_returned_loss(&result, definition, place);
         }
+        self.note_loaders(receiver.as_ref(), definition.name, &result, place);
         if !self.is_of_a_suite(key.file) {
             self.note_offered(key, &result);
         }
@@ -483,18 +487,5 @@ impl<'p> Interp<'p> {
             super::lineage::Base::Api(name) => self.apis.owns(name).iter().any(|part| part == "loop"),
             _ => false,
         })
-    }
-
-    /// An instance of the class that a method belongs to; one for all its methods.
-    pub(super) fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
-        let object = self.class_object(file, class)?;
-        if let Some(known) = self.supposed.instances.get(&object) {
-            return Some(known.clone());
-        }
-        let site = Place::new(file, Span::new(place.span.start, place.span.start));
-        let (value, constructing) = self.instance_by_itself(object, site);
-        self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
-        self.supposed.instances.insert(object, value.clone());
-        Some(value)
     }
 }

@@ -1,12 +1,12 @@
 //! Classes that nothing instantiates: their constructors are rehearsed, too. And what the bases of a class say
 //! of its instances.
 
-use super::Interp;
 use super::lineage::{Base, Lineage};
+use super::{Call, Interp, Passed};
 use crate::apis::{Api, Role, Transfer};
 use crate::report::{Confidence, FileId, Place, Span};
-use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
-use crate::trace::{Called, FnKey};
+use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, ParamKind, StmtKind, Tree};
+use crate::trace::{Called, FnKey, Sight};
 use crate::values::*;
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
@@ -62,6 +62,101 @@ impl<'p> Interp<'p> {
             if !skipped && tree.class(class).parent.is_none() && !self.is_out_of_fuel() {
                 self.on_a_ration(key, |interp| interp.construct_once(file, class, function));
             }
+        }
+    }
+
+    /// An instance of the class that a method belongs to; one for all its methods.
+    pub(super) fn seeded_receiver(&mut self, file: FileId, class: ClassId, place: Place) -> Option<Value> {
+        let object = self.class_object(file, class)?;
+        if let Some(known) = self.supposed.instances.get(&object) {
+            return Some(known.clone());
+        }
+        let site = Place::new(file, Span::new(place.span.start, place.span.start));
+        let (value, constructing) = self.instance_by_itself(object, site);
+        self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
+        self.supposed.instances.insert(object, value.clone());
+        self.open_instance(file, class, object, &value);
+        Some(value)
+    }
+
+    /// The methods that a framework calls on an instance of a class before any other.
+    pub(super) fn called_first(&self, class: ClassRef) -> &'p [Ustr] {
+        let apis = self.apis;
+        let of_base = |base| match base {
+            Base::Api(name) => Some(apis.called_first(name)),
+            _ => None,
+        };
+        self.lineage(class)
+            .into_iter()
+            .filter_map(of_base)
+            .find(|first| !first.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// The place of a method among those that a framework calls before the others, and after all of them that of the
+    /// others.
+    pub(super) fn turn(&self, file: FileId, definition: &Function) -> usize {
+        let object = definition.class.and_then(|class| self.class_object(file, class));
+        let first = object.map_or(&[][..], |object| self.called_first(ClassRef::Project(object)));
+        first.iter().position(|name| *name == definition.name).unwrap_or(usize::MAX)
+    }
+
+    /// What a framework does with the loaders that a method gives it: alone, or several of them.
+    pub(super) fn note_loaders(
+        &mut self,
+        receiver: Option<&Value>,
+        method: Ustr,
+        result: &Value,
+        place: Place,
+    ) {
+        let Some(object) = receiver.and_then(Value::as_obj) else { return };
+        let lineage = self.lineage(self.heap.get(object).class);
+        let of_base = |does: &dyn Fn(Ustr) -> bool| {
+            lineage.iter().any(|base| matches!(base, Base::Api(name) if does(*name)))
+        };
+        let trains = of_base(&|name| self.apis.trains_on(name, method));
+        if !trains && !of_base(&|name| self.apis.scores_on(name, method)) {
+            return;
+        }
+        let given = match result.bare() {
+            Value::Tuple(items) => items.to_vec(),
+            Value::Obj(held) => match &self.heap.get(*held).state {
+                State::List(items) => items.exact.clone().unwrap_or_default(),
+                State::Dict(entries) => entries.known.iter().map(|(_, value)| value.clone()).collect(),
+                _ => vec![result.clone()],
+            },
+            _ => Vec::new(),
+        };
+        let is_loader = |object: &ObjId| matches!(self.heap.get(*object).state, State::Loader(_));
+        let loaders: Vec<ObjId> = given.iter().filter_map(Value::as_obj).filter(is_loader).collect();
+        for loader in loaders {
+            let sight = Sight::GoneThrough { loader, trains };
+            self.see(place, sight, self.heap.get(object).confidence);
+        }
+    }
+
+    /// Calls on an instance what a framework calls before its other methods, unless that is rehearsed with it anyway: what
+    /// the class inherits, and what the script has called on an instance of its own.
+    fn open_instance(&mut self, file: FileId, class: ClassId, object: ObjId, instance: &Value) {
+        for name in self.called_first(ClassRef::Project(object)) {
+            let Some(Value::Function(closure)) = self.find_attr(object, *name) else { continue };
+            let key = FnKey { file: closure.file, function: closure.function };
+            let definition = self.tree(key.file).function(key.function);
+            let is_own = key.file == file && definition.class == Some(class);
+            if closure.wrap.is_static || is_own && !self.out.called.contains(&key) {
+                continue;
+            }
+            let place = Place::new(key.file, definition.name_span);
+            let mut call = Call::new(place);
+            for param in definition.params.iter().skip(1) {
+                let starred = matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
+                if !starred {
+                    let value = self.seeded_param(&closure, param);
+                    call.keywords
+                        .push((param.name, Passed { value, place: Place::new(key.file, param.span) }));
+                }
+            }
+            self.uncounted(|interp| interp.inline_decorated(&closure, Some(instance), &call));
         }
     }
 

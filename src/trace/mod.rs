@@ -263,6 +263,8 @@ pub enum Sight {
         batch_size: Value,
         batch_place: Place,
     },
+    /// A framework trains a model on what this loader gives, or scores one on it.
+    GoneThrough { loader: ObjId, trains: bool },
     /// A framework runs the whole training.
     Fit {
         batch_size: Value,

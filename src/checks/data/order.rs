@@ -211,6 +211,8 @@ fn holds(cx: &mut Interp<'_>, dataset: &Value, place: Place, depth: usize) -> Op
         Some(Order::ByClass) => Some(Holds::ByClass),
         Some(_) => None,
         None if cx.role_of(cx.heap.get(object).class) != Some(Role::Dataset) => None,
+        // What the dataset has drawn comes in no order.
+        None if cx.heap.get(object).attrs.iter().any(|(_, held)| is_drawn(cx, held)) => None,
         None if lineage.iter().any(|base| matches!(base, Base::Project(_))) => {
             match cx.find_attr(object, Ustr::from("__getitem__")) {
                 Some(Value::Function(reads)) if is_told_which(cx, object, &reads) => Some(Holds::AsStored),
@@ -255,14 +257,15 @@ fn holds_for(cx: &Interp<'_>, dataset: ObjId, tree: &Tree, test: ExprId) -> bool
     }
 }
 
+fn is_drawn(cx: &Interp<'_>, value: &Value) -> bool {
+    value.as_tensor().and_then(|tensor| tensor.what).is_some_and(|what| cx.apis.is_random(&what))
+}
+
 /// Arrays side by side: where one of them was drawn at random, their order says nothing.
 fn held_arrays(cx: &Interp<'_>, arrays: &Value) -> Option<Holds> {
-    let drawn = |value: &Value| {
-        value.as_tensor().and_then(|tensor| tensor.what).is_some_and(|what| cx.apis.is_random(&what))
-    };
     let drawn = match arrays.bare() {
-        Value::Tuple(items) => items.iter().any(drawn),
-        one => drawn(one),
+        Value::Tuple(items) => items.iter().any(|item| is_drawn(cx, item)),
+        one => is_drawn(cx, one),
     };
     // What was drawn may have come here through anything.
     let draws = || cx.running().any(|frame| cx.apis.draws(&cx.module(frame.file).source.text));

@@ -3,7 +3,7 @@
 use super::loaders::sample_order;
 use super::order::REWRITTEN;
 use crate::apis::{Literal, Verb};
-use crate::checks::{page, Group, Replayed, Rule};
+use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Assignment, Checker, Declared, Interp};
 use crate::names::Subject;
@@ -118,8 +118,7 @@ fn check(script: &Script, out: &mut Findings) {
         out.push(finding, at);
     }
     let mut seen: FxHashSet<Place> = FxHashSet::default();
-    for test in wholes(script).filter(|loader| is_called_test(script, loader) && evaluates(script, loader.id))
-    {
+    for test in wholes(script).filter(|loader| is_scored(script, loader)) {
         // Whatever a sampler draws of the dataset to train with, the test goes through all of it.
         let trained = loaders(script).find(|other| {
             script.feeds_training(other.id)
@@ -232,6 +231,16 @@ fn loaders<'s>(script: &'s Script<'s>) -> impl Iterator<Item = OverData<'s>> {
 /// Loaders that go through all of their datasets.
 fn wholes<'s>(script: &'s Script<'s>) -> impl Iterator<Item = OverData<'s>> {
     loaders(script).filter(|loader| sample_order(script, loader.id).is_some_and(|order| order.unsampled))
+}
+
+/// Whether a loader gives what is to be scored on, and nothing is trained on.
+fn is_scored(script: &Script, loader: &OverData) -> bool {
+    let scores =
+        |sight: &Sight| matches!(sight, Sight::GoneThrough { loader: id, trains: false } if *id == loader.id);
+    let is_told = script.sightings().any(|(_, sight)| scores(sight))
+        && !script.feeds_training(loader.id)
+        && !script.rehearsal.heap.is_merged(loader.dataset);
+    is_told || is_called_test(script, loader) && evaluates(script, loader.id)
 }
 
 /// Whether the script goes through a loader, and trains with it nowhere.

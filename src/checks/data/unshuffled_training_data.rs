@@ -90,18 +90,24 @@ fn goes_round(script: &Script, loader: ObjId) -> bool {
     matches!(&script.rehearsal.heap.get(loader).state, State::Loader(state) if state.rounds)
 }
 
-/// A framework's own training on a stream.
+/// A framework's own training on a stream, or on a loader that a hook gives it: nobody sees which model goes along that.
 fn unshuffled_fit(script: &Script, at: &At, sight: &Sight) -> Option<Unshuffled> {
-    let Sight::Fit { data, .. } = sight else { return None };
     let heap = &script.rehearsal.heap;
-    let stream = data.as_obj().filter(|stream| is_held_in_order(heap, *stream))?;
-    let loader = script.drives(stream);
+    let (data, loader) = match sight {
+        Sight::Fit { data, .. } => {
+            let stream = data.as_obj().filter(|stream| is_held_in_order(heap, *stream))?;
+            (stream, script.drives(stream))
+        }
+        Sight::GoneThrough { loader, trains: true } if !script.knows_recurrent() => (*loader, *loader),
+        _ => return None,
+    };
+    let Kept { by_class, is_stream, .. } = kept_order(script, data)?;
     if is_one_batch(script, loader) {
         return None;
     }
     let place = heap.get(loader).site;
     let at = At { place, confidence: at.confidence.min(Confidence::Medium), ..at.clone() };
-    Some(Unshuffled { at, by_class: false, is_stream: true })
+    Some(Unshuffled { at, by_class, is_stream })
 }
 
 fn kept_order(script: &Script, loader: ObjId) -> Option<Kept> {
