@@ -196,6 +196,7 @@ fn is_own(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) -> bool {
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    super::misspelt_method::check(script, &RULE, out);
     for (at, idle) in script.observed_once::<Idle>() {
         let finding = |severity, message: String| script.finding(RULE.id, severity, at, message);
         let found = match idle {

@@ -5,6 +5,7 @@ mod conflicting_requirements;
 mod deprecated_api;
 mod method_keywords;
 mod misspelt_attribute;
+mod misspelt_method;
 mod removed_api;
 mod unknown_api;
 
@@ -24,5 +25,6 @@ pub(super) static CONCERN: Concern = Concern {
         &deprecated_api::CHECKER,
         &method_keywords::CHECKER,
         &misspelt_attribute::CHECKER,
+        &misspelt_method::CHECKER,
     ],
 };
