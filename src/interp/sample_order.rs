@@ -38,7 +38,7 @@ impl<'p> Interp<'p> {
         SampleOrder {
             in_order: shuffled.filter(|_| unsampled).map(|shuffled| !shuffled),
             unsampled,
-            workers: given("num_workers").as_int().and_then(|count| self.workers(&count)),
+            workers: given("num_workers").as_int().and_then(|count| self.workers(count)),
         }
     }
 
