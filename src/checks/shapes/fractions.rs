@@ -86,7 +86,7 @@ pub(super) fn fractions(script: &Script, out: &mut Findings) {
                 at,
                 format!("`{called}` receives a float{of}{value}: a size is an integer"),
             )
-            .note("this raises a TypeError: in Python 3 `/` gives a float even where it leaves no remainder")
+            .note("this raises a TypeError even if the float is a whole number: in Python 3 `/` always gives a float")
             .help("divide with `//`, or convert the size with `int(...)`")
             .fix(fix);
         out.push(finding, at);
