@@ -6,6 +6,7 @@ use crate::apis::{Expects, Mark};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, TensorCompare};
 use crate::report::{Confidence, Place, Severity};
+use crate::syntax::StmtKind;
 use crate::values::Tensor;
 
 pub(super) static CHECKER: Checker = Checker { on_tensor_compare: Some(compared), ..Checker::SILENT };
@@ -20,7 +21,23 @@ struct Thresholded {
 fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     let (Some(logits), Some(threshold)) = (compare.left.as_tensor(), compare.right.as_num()) else { return };
     let Some(made) = raw(logits).filter(|_| threshold > 0.0 && threshold < 1.0) else { return };
+    // A branch may be meant for models that end in a sigmoid.
+    if cx.undecided_arms() > 0 && is_in_branch(cx, compare.place) {
+        return;
+    }
     cx.observe(compare.place, Thresholded { made, threshold }, logits.confidence);
+}
+
+/// Whether a place lies in an arm of an `if` in the function that runs.
+fn is_in_branch(cx: &Interp<'_>, place: Place) -> bool {
+    let tree = cx.tree(place.file);
+    let function = cx.running().next_back().and_then(|frame| frame.function);
+    let around = function.map(|function| tree.function(function).span);
+    tree.stmts.iter().any(|stmt| {
+        matches!(stmt.kind, StmtKind::If { .. })
+            && stmt.span.contains(place.span)
+            && around.is_none_or(|around| around.contains(stmt.span))
+    })
 }
 
 fn raw(tensor: &Tensor) -> Option<Place> {
