@@ -151,7 +151,7 @@ impl Script<'_> {
     /// Attributes that values of a framework do not have. What a value is rests on what was rehearsed, so a
     /// name counts only where another is near that it was perhaps meant to be.
     fn unknown_attributes(&self, said: &[Mention]) -> Vec<MissingName> {
-        let packages: Vec<&str> = said.iter().filter_map(|mention| mention.path.split('.').next()).collect();
+        let packages = packages_of(said);
         let asked: Vec<(&At, &Ustr, &Ustr)> = self
             .sightings()
             .filter_map(|(at, sight)| match sight {
@@ -286,7 +286,7 @@ impl Script<'_> {
     /// Arguments of methods that the tables do not list and that no release has, or not all. What has the method rests on
     /// what was rehearsed.
     fn wrong_method_keywords(&self, said: &[Mention]) -> Vec<MissingName> {
-        let packages: Vec<&str> = said.iter().filter_map(|mention| mention.path.split('.').next()).collect();
+        let packages = packages_of(said);
         let own = self.observed_once::<UnlistedKeyword>().filter(|(at, seen)| {
             let is_said = packages.iter().any(|package| is_of(&seen.method, package));
             at.place.file == self.file && at.confidence == Confidence::High && is_said
@@ -346,6 +346,11 @@ impl Script<'_> {
     pub(super) fn at(&self, span: crate::report::Span) -> At {
         walked(None, Place::new(self.file, span), &[], &[], Confidence::High)
     }
+}
+
+/// The packages that names begin with.
+fn packages_of(said: &[Mention]) -> Vec<&str> {
+    said.iter().filter_map(|mention| mention.path.split('.').next()).collect()
 }
 
 /// `torch==1.4` (requirements.txt:3), and where else it is said.

@@ -309,6 +309,14 @@ impl Tensor {
 
     /// It was made where the framework makes tensors by default, has not been moved, and is more than a
     /// number, which may meet any device.
+    /// Where a layer gave these numbers as they are, behind no activation.
+    pub fn raw_at(&self) -> Option<Place> {
+        match self.mark {
+            Some((Mark::Raw, made)) if self.learned => Some(made),
+            _ => None,
+        }
+    }
+
     pub fn on_default_device(&self) -> bool {
         let Some(DeviceOrigin::Default { whole, .. }) = self.device_origin else { return false };
         let whole = self.rank().map_or(whole || self.has_axis, |rank| rank > 0);

@@ -56,6 +56,13 @@ struct Pure {
     confidence: Confidence,
 }
 
+impl Pure {
+    fn of(api: &Api, place: Place, is_method: bool, kind: Kind, confidence: Confidence) -> Pure {
+        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
+        Pure { place, name, is_method, kind, confidence }
+    }
+}
+
 fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     let (api, call) = (result.api, result.call);
     let tensor = match result.receiver.bare() {
@@ -67,9 +74,8 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     let guessed = tensor.confidence < Confidence::High && !is_surely_a_tensor(cx, tensor);
     let in_place = guessed || api.name.ends_with('_') || call.keyword("out").is_some() || call.open;
     if reforms && api.effects.is_empty() && !in_place && !api.property && !tensor.is_array {
-        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
         let (kind, confidence) = (Kind::Tensor, tensor.confidence);
-        note(cx, Pure { place: call.place, name, is_method: true, kind, confidence });
+        note(cx, Pure::of(api, call.place, true, kind, confidence));
     }
 }
 
@@ -77,9 +83,8 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
 fn called_on_dataset(cx: &mut Interp<'_>, result: &MethodResult<'_>, dataset: ObjId) {
     let (api, call) = (result.api, result.call);
     if api.transfer().is_some_and(Transfer::reforms) && api.effects.is_empty() && !call.open {
-        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
         let (kind, confidence) = (Kind::Dataset, cx.heap.get(dataset).confidence);
-        note(cx, Pure { place: call.place, name, is_method: true, kind, confidence });
+        note(cx, Pure::of(api, call.place, true, kind, confidence));
     }
 }
 
@@ -99,9 +104,8 @@ fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         call.open || writes || is_given("name") || call.more.iter().any(|(name, _)| *name == "name");
     let Some(tensor) = call.nth_tensor(0).filter(|tensor| !tensor.is_array) else { return };
     if !in_place && !is_counted(cx, call.place) {
-        let name = Ustr::from(api.name.rsplit('.').next().unwrap_or_default());
         let (kind, confidence) = (Kind::Tensor, tensor.confidence);
-        note(cx, Pure { place: call.place, name, is_method: false, kind, confidence });
+        note(cx, Pure::of(api, call.place, false, kind, confidence));
     }
 }
 

@@ -2,12 +2,11 @@
 
 use super::sigmoid_mismatch::RULE;
 use super::taught::taught_losses;
-use crate::apis::{Expects, Mark};
+use crate::apis::Expects;
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, TensorCompare};
 use crate::report::{Confidence, Place, Severity};
 use crate::syntax::StmtKind;
-use crate::values::Tensor;
 
 pub(super) static CHECKER: Checker = Checker { on_tensor_compare: Some(compared), ..Checker::SILENT };
 
@@ -20,7 +19,7 @@ struct Thresholded {
 /// `pred > 0.5`
 fn compared(cx: &mut Interp<'_>, compare: &TensorCompare<'_>) {
     let (Some(logits), Some(threshold)) = (compare.left.as_tensor(), compare.right.as_num()) else { return };
-    let Some(made) = raw(logits).filter(|_| threshold > 0.0 && threshold < 1.0) else { return };
+    let Some(made) = logits.raw_at().filter(|_| threshold > 0.0 && threshold < 1.0) else { return };
     // A branch may be meant for models that end in a sigmoid.
     if cx.undecided_arms() > 0 && is_in_branch(cx, compare.place) {
         return;
@@ -40,13 +39,6 @@ fn is_in_branch(cx: &Interp<'_>, place: Place) -> bool {
     })
 }
 
-fn raw(tensor: &Tensor) -> Option<Place> {
-    match tensor.mark {
-        Some((Mark::Raw, made)) if tensor.learned => Some(made),
-        _ => None,
-    }
-}
-
 pub(super) fn thresholds(script: &Script, out: &mut Findings) {
     let seen: Vec<_> = script.observed_once::<Thresholded>().collect();
     if seen.is_empty() {
@@ -55,7 +47,7 @@ pub(super) fn thresholds(script: &Script, out: &mut Findings) {
     // The same layer feeds a loss that applies the sigmoid itself.
     let taught: Vec<(Place, Place)> = taught_losses(script)
         .filter(|loss| loss.expects == Expects::BinaryLogits)
-        .filter_map(|loss| Some((raw(loss.input)?, loss.at.place)))
+        .filter_map(|loss| Some((loss.input.raw_at()?, loss.at.place)))
         .collect();
     for (at, Thresholded { made, threshold }) in seen {
         let Some((_, loss)) = taught.iter().find(|(logits, _)| logits == made) else { continue };

@@ -8,7 +8,7 @@ use crate::facts::{Findings, Places, Script};
 use crate::interp::{ApiResult, Checker, Interp, Invocation, StackedLayer, transfer};
 use crate::report::{Diagnostic, Fix, Place, Severity};
 use crate::trace::At;
-use crate::values::{Int, Shape, Tensor};
+use crate::values::{Int, Shape};
 
 pub(super) static RULE: Rule = Rule {
     id: "wrong-softmax-axis",
@@ -37,7 +37,7 @@ fn applied(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     let (call, Some(tensor)) = (result.call, result.value.as_tensor()) else { return };
     let is_fresh = matches!(tensor.mark, Some((Mark::Softmax | Mark::LogSoftmax, at)) if at == call.place);
     // Of products of two batches either axis may be normalized.
-    let is_of_layer = call.tensors().first().is_some_and(|input| is_raw(input));
+    let is_of_layer = call.tensors().first().is_some_and(|input| input.raw_at().is_some());
     if let Some(shape) = tensor.shape.clone()
         && is_fresh
         && is_of_layer
@@ -76,10 +76,6 @@ fn picked(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     if shape.len() == 2 && is_last && shape[1] != Int::Known(1) {
         cx.observe(call.place, PickedAlong { softmax }, input.confidence);
     }
-}
-
-fn is_raw(tensor: &Tensor) -> bool {
-    tensor.learned && matches!(tensor.mark, Some((Mark::Raw, _)))
 }
 
 /// A softmax in a stack is shown where it is put there.
