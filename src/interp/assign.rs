@@ -164,7 +164,7 @@ impl<'p> Interp<'p> {
         }
         let operand = self.eval(value);
         let place = self.expr_place(value);
-        self.on_augment(&Augment { target, operator: op, before: &before, operand: &operand });
+        self.on_augment(&Augment { target, operator: op, value, before: &before, operand: &operand });
         if op == BinaryOp::Add && self.extend_in_place(&before, &operand, target) {
             return;
         }

@@ -78,7 +78,7 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => self.tensor_attr(tensor, value, name, place),
             Value::Params(params) => match name.as_str() {
                 "grad" => Value::Grad(Rc::new(params.owners.clone())),
-                "device" => Value::Device(self.device_of_params(params)),
+                "device" => Value::Device(self.device_of_params(params), DeviceForm::Object),
                 _ => self.parameter_attr(params, value, name, place),
             },
             Value::Grad(_) if name == "data" => value.clone(),
@@ -104,13 +104,13 @@ impl<'p> Interp<'p> {
                 Value::Unknown
             }
             Value::Function(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => Value::Unknown,
-            Value::Device(device) if name == "type" => {
+            Value::Device(device, _) if name == "type" => {
                 self.asked_for_device();
                 match device {
                     Device::Cuda(_) => Value::str("cuda"),
                     Device::Cpu => Value::str("cpu"),
                     // Its kind still names it.
-                    device if device.is_gpu() => value.clone(),
+                    device if device.is_gpu() => Value::Device(*device, DeviceForm::Unsure),
                     _ => Value::Str(None),
                 }
             }
@@ -249,7 +249,7 @@ impl<'p> Interp<'p> {
             }
             let taken = self.taken_as(state.file, subject, site, value.clone());
             // Where a module is, whoever moves it says.
-            let of_module = matches!(taken, Value::Device(_)) && self.heap.get(object).module().is_some();
+            let of_module = matches!(taken, Value::Device(..)) && self.heap.get(object).module().is_some();
             if !taken.is_unknown() && !of_module {
                 return taken;
             }

@@ -334,7 +334,7 @@ impl<'p> Interp<'p> {
                 _ => return None,
             },
             // Of which class of a framework they are is not said.
-            Value::Device(_) | Value::DType(_) if matches!(class, Value::Api(_)) => return None,
+            Value::Device(..) | Value::DType(_) if matches!(class, Value::Api(_)) => return None,
             other => return is_plain_instance(other, class),
         };
         if let Some(answer) = self.is_wrapper(object, class) {

@@ -33,7 +33,7 @@ impl<'p> Interp<'p> {
     pub(super) fn context_of(&mut self, value: &Value) -> Option<Option<ContextKind>> {
         let apis = self.apis;
         let (api, object) = match value.bare() {
-            Value::Device(device) => return Some(Some(ContextKind::Device(*device))),
+            Value::Device(device, _) => return Some(Some(ContextKind::Device(*device))),
             Value::Api(name) => (apis.get(*name)?, None),
             Value::Obj(object) => match self.heap.get(*object).class {
                 ClassRef::Api(name) => (apis.get(name)?, Some(*object)),

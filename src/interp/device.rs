@@ -354,7 +354,7 @@ impl<'p> Interp<'p> {
     /// nobody else moves them, and its own methods do not.
     fn settles_places(&self, object: ObjId) -> Vec<usize> {
         let here = self.heap.get(object);
-        let knows = |value: &Value| matches!(value, Value::Device(device) if device.is_gpu());
+        let knows = |value: &Value| matches!(value, Value::Device(device, _) if device.is_gpu());
         let ClassRef::Project(class) = here.class else { return Vec::new() };
         if here.module().is_some() || !here.attrs.iter().any(|(_, value)| knows(value)) {
             return Vec::new();

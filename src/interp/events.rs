@@ -77,8 +77,16 @@ pub struct Update<'e> {
 pub struct Augment<'e> {
     pub target: ExprId,
     pub operator: BinaryOp,
+    pub value: ExprId,
     pub before: &'e Value,
     pub operand: &'e Value,
+}
+
+/// `left operator right`, where both were evaluated.
+pub struct Arithmetic {
+    pub operator: BinaryOp,
+    pub left: ExprId,
+    pub right: ExprId,
 }
 
 /// `into.append(value)`, `into[computed] = value`, `into += values`
@@ -325,6 +333,8 @@ pub struct Compare<'e> {
     pub op: CompareOp,
     pub left: &'e Value,
     pub right: &'e Value,
+    /// Where the operands stand.
+    pub places: [Place; 2],
 }
 
 /// A test of an `if`, and what it gave.

@@ -3,7 +3,8 @@
 use super::layered::symbolic;
 use super::selections::chosen_by_masks;
 use super::{
-    Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, python, transfer,
+    Arithmetic, Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, python,
+    transfer,
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -93,6 +94,7 @@ impl<'p> Interp<'p> {
                 // What meets is shown where the second operand stands; a power is one thing.
                 let place = self.expr_place(if *op == BinaryOp::Pow { id } else { *right });
                 let same = self.same_target(*left, *right);
+                self.on_arithmetic(&Arithmetic { operator: *op, left: *left, right: *right });
                 self.binary(*op, &a, &b, place, same)
             }
             ExprKind::Compare { first, rest } => self.compare(*first, rest),
@@ -281,6 +283,7 @@ impl<'p> Interp<'p> {
 
     fn compare(&mut self, first: ExprId, rest: &'p [(CompareOp, ExprId)]) -> Value {
         let mut left = self.eval(first);
+        let mut left_at = first;
         let (mut result, mut plain) = (Some(true), true);
         for (op, right) in rest {
             let right_value = self.eval(*right);
@@ -301,7 +304,8 @@ impl<'p> Interp<'p> {
             if matches!((&left, &right_value), (Value::Grad(_), Value::None)) {
                 self.unread();
             }
-            self.on_compare(&Compare { op: *op, left: &left, right: &right_value });
+            let places = [left_at, *right].map(|side| self.expr_place(side));
+            self.on_compare(&Compare { op: *op, left: &left, right: &right_value, places });
             let one = self.compare_index(*op, &left, &right_value);
             let one = one.or_else(|| self.is_listed(*op, &left, *right, &right_value));
             let one = one.or_else(|| self.compare_one(*op, &left, &right_value));
@@ -310,7 +314,7 @@ impl<'p> Interp<'p> {
                 (Some(true), Some(true)) => Some(true),
                 _ => None,
             };
-            left = right_value;
+            (left, left_at) = (right_value, *right);
         }
         if result.is_none() && !plain { Value::Unknown } else { Value::Bool(result) }
     }

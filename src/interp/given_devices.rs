@@ -124,5 +124,5 @@ fn names_cpu(tree: &Tree, default: ExprId) -> bool {
 }
 
 pub(super) fn is_cpu(value: &Value) -> bool {
-    matches!(value, Value::Device(Device::Cpu)) || value.as_str() == Some("cpu")
+    matches!(value, Value::Device(Device::Cpu, _)) || value.as_str() == Some("cpu")
 }

@@ -80,6 +80,8 @@ events! {
     on_update(&Update<'_>);
     /// `target op= value` is about to be computed.
     on_augment(&Augment<'_>);
+    /// An operator is about to be applied to what two expressions gave, whatever they are.
+    on_arithmetic(&Arithmetic);
     /// A value is about to be put into a list or dict, under no key of its own.
     on_container_write(&ContainerWrite<'_>);
     /// A list was emptied in place.

@@ -25,7 +25,7 @@ impl<'p> Interp<'p> {
                 let params = scope.function.map(|function| &self.tree(scope.file).function(function).params);
                 params.is_some_and(|params| params.iter().any(|param| param.name == name))
             };
-            if taken.is_unknown() || (matches!(taken, Value::Device(_)) && is_passed()) {
+            if taken.is_unknown() || (matches!(taken, Value::Device(..)) && is_passed()) {
                 return self.part_of_given_batch(scope, name).unwrap_or(value);
             }
             return taken;
@@ -73,7 +73,7 @@ impl<'p> Interp<'p> {
         let own = frame.receiver.as_ref().and_then(Value::as_obj);
         let module = self.module(file);
         if self.is_set_in_own_configuration(file, function, of, name) {
-            return Value::Device(Device::Accelerator);
+            return Value::Device(Device::Accelerator, DeviceForm::Unsure);
         }
         let (holder, subject, object) = match subject_of(&module.tree, &module.names, of, function) {
             Some(Subject::Local(owner, holder)) => (holder, Subject::Part(owner, holder, name), env),
@@ -103,7 +103,7 @@ impl<'p> Interp<'p> {
             Role::Tensor if value.is_unknown() => {
                 Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() })
             }
-            Role::Device if value.is_unknown() => Value::Device(Device::Accelerator),
+            Role::Device if value.is_unknown() => Value::Device(Device::Accelerator, DeviceForm::Unsure),
             Role::Criterion => match self.apis.class_of(role) {
                 Some(class) => {
                     let state = State::Module(ModuleState { mode: Mode::Unknown, ..ModuleState::default() });

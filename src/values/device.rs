@@ -18,6 +18,21 @@ pub enum Device {
     Unknown,
 }
 
+/// What stands for a device in a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceForm {
+    /// An object such as a `torch.device`, which equals no string.
+    Object,
+    /// It may as well be a string.
+    Unsure,
+}
+
+impl DeviceForm {
+    pub fn join(self, other: DeviceForm) -> DeviceForm {
+        if self == other { self } else { DeviceForm::Unsure }
+    }
+}
+
 impl Device {
     /// `cuda:1`, `cpu`, `accelerator`, and the longer `/job:worker/device:GPU:0` whose last part says it.
     pub fn named(name: &str) -> Device {

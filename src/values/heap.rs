@@ -338,8 +338,8 @@ impl Heap {
             (Value::Str(Some(x)), Value::Str(Some(y))) => {
                 chosen(super::Device::named(x), super::Device::named(y))
             }
-            (Value::Device(x), Value::Str(Some(y))) | (Value::Str(Some(y)), Value::Device(x)) => {
-                Value::Device(x.choice(super::Device::named(y)))
+            (Value::Device(x, _), Value::Str(Some(y))) | (Value::Str(Some(y)), Value::Device(x, _)) => {
+                Value::Device(x.choice(super::Device::named(y)), super::DeviceForm::Unsure)
             }
             (Value::Str(_), Value::Str(_)) => Value::Str(None),
             (Value::Tensor(x), Value::Tensor(y)) => self.join_tensors(x, y),
@@ -359,7 +359,7 @@ impl Heap {
             }
             (Value::Params(x), Value::Params(y)) => Value::Params(Rc::new(x.join(y))),
             (Value::Grad(x), Value::Grad(y)) => Value::Grad(Rc::new(x.union(y))),
-            (Value::Device(x), Value::Device(y)) => Value::Device(x.choice(*y)),
+            (Value::Device(x, a), Value::Device(y, b)) => Value::Device(x.choice(*y), a.join(*b)),
             (Value::Obj(x), Value::Obj(y)) => match self.merge(*x, *y) {
                 Some(either) => Value::Obj(either),
                 None if self.goes_through(*x, b) => a.clone(),
@@ -491,6 +491,6 @@ fn found_from<'a, K: PartialEq>(pairs: &'a [(K, Value)], next: &mut usize, name:
 fn chosen(a: super::Device, b: super::Device) -> Value {
     match a.choice(b) {
         super::Device::Unknown => Value::Str(None),
-        device => Value::Device(device),
+        device => Value::Device(device, super::DeviceForm::Unsure),
     }
 }

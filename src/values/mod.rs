@@ -22,7 +22,7 @@ pub mod relation;
 mod rounds;
 pub mod tensor;
 
-pub use device::{Device, DeviceOrigin};
+pub use device::{Device, DeviceForm, DeviceOrigin};
 pub use entries::{Entries, Key};
 pub use flow::{FlowState, FlowStates};
 pub use formula::{Formula, Nth, Numbers};
@@ -91,7 +91,7 @@ pub enum Value {
     Params(Rc<Params>),
     /// `p.grad`
     Grad(Rc<ObjSet>),
-    Device(Device),
+    Device(Device, DeviceForm),
     DType(DType),
     /// A function of the language itself.
     Builtin(Ustr),
@@ -426,7 +426,7 @@ impl Value {
             (Value::Folder(a), Value::Folder(b)) => a == b,
             (Value::Params(a), Value::Params(b)) => a == b,
             (Value::Grad(a), Value::Grad(b)) => a == b,
-            (Value::Device(a), Value::Device(b)) => a == b,
+            (Value::Device(a, x), Value::Device(b, y)) => a == b && x == y,
             (Value::DType(a), Value::DType(b)) => a == b,
             _ => false,
         }

@@ -3,6 +3,7 @@
 mod array_for_tensor;
 mod brought_back;
 mod cpu_tensor_in_forward;
+mod device_compared_to_string;
 mod device_mismatch;
 mod dtype_mismatch;
 mod dtypes;
@@ -22,6 +23,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &array_for_tensor::RULE,
         &cpu_tensor_in_forward::RULE,
+        &device_compared_to_string::RULE,
         &device_mismatch::RULE,
         &dtype_mismatch::RULE,
         &late_visible_devices::RULE,
@@ -32,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &array_for_tensor::CHECKER,
         &brought_back::CHECKER,
+        &device_compared_to_string::CHECKER,
         &dtypes::CHECKER,
         &forwards::CHECKER,
         &handlers::CHECKER,

@@ -5,7 +5,7 @@ use crate::facts::Script;
 use crate::interp::{ApiResult, Checker, Declared, Interp};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, LoopId};
-use crate::values::{Note, Object, State, Value};
+use crate::values::{DeviceForm, Note, Object, State, Value};
 
 /// The model whose weights a dictionary refers to.
 const STATE_OF: Note = Note::new("state of");
@@ -47,7 +47,7 @@ fn given(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         let passes = passes(cx);
         let device = cx.device_of_module(module);
         cx.heap.note(state, STATE_OF, model);
-        cx.heap.note(state, TAKEN_ON, Value::Device(device));
+        cx.heap.note(state, TAKEN_ON, Value::Device(device, DeviceForm::Unsure));
         cx.heap.note(state, TAKEN_AFTER, Value::int(passes));
         cx.observe(call.place, Taken, Confidence::High);
     }
@@ -65,7 +65,7 @@ fn restored(cx: &mut Interp<'_>, declared: &Declared<'_>) {
         return;
     }
     // A model that is moved gets other storage, and leaves the old one to who holds it.
-    let on = Value::Device(cx.device_of_module(model));
+    let on = Value::Device(cx.device_of_module(model), DeviceForm::Unsure);
     if !holds_what_was_given(here) || here.noted(TAKEN_ON).is_none_or(|taken| !taken.same(&on)) {
         return;
     }

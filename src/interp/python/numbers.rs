@@ -360,7 +360,8 @@ pub(super) fn equal(left: &Value, right: &Value) -> Option<bool> {
         (a, b) if is_number(a) && is_number(b) => Some(a.as_num()? == b.as_num()?),
         (Value::Str(Some(a)), Value::Str(Some(b))) => Some(a == b),
         // A device is none of the CPU where the script chose a GPU, whatever it is compared with.
-        (Value::Device(device), Value::Str(Some(name))) | (Value::Str(Some(name)), Value::Device(device)) => {
+        (Value::Device(device, _), Value::Str(Some(name)))
+        | (Value::Str(Some(name)), Value::Device(device, _)) => {
             (device.is_chosen_gpu() && &**name == "cpu").then_some(false)
         }
         (Value::Tuple(a), Value::Tuple(b)) => {

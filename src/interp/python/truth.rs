@@ -23,7 +23,7 @@ impl Interp<'_> {
             Value::Function(_) | Value::Bound(_) | Value::Partial(_) | Value::AnyOf(_) | Value::Module(_) => {
                 Some(true)
             }
-            Value::Api(_) | Value::Builtin(_) | Value::Device(_) | Value::DType(_) => Some(true),
+            Value::Api(_) | Value::Builtin(_) | Value::Device(..) | Value::DType(_) => Some(true),
             _ => None,
         }
     }

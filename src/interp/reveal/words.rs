@@ -53,7 +53,7 @@ impl Words<'_> {
             Value::Slice(slice) => self.slice(slice, depth),
             Value::Ellipsis => "...".to_owned(),
             Value::Obj(object) => self.object(*object, depth),
-            Value::Device(device) => format!("device {}", device_name(*device)),
+            Value::Device(device, _) => format!("device {}", device_name(*device)),
             Value::DType(dtype) => format!("dtype {}", dtype.name()),
             Value::Params(params) => self.params(params),
             Value::Grad(owners) => format!("gradients of {}", self.all_names(owners)),

@@ -229,7 +229,7 @@ pub fn device_named(value: &Value) -> Device {
             Device::Cpu => Device::Unknown,
             device => device,
         },
-        Value::Device(device) => *device,
+        Value::Device(device, _) => *device,
         Value::Str(Some(name)) => Device::named(name),
         Value::Int(num) => Device::Cuda(num.int.known().and_then(|index| u32::try_from(index).ok())),
         _ => Device::Unknown,

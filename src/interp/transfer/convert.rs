@@ -180,7 +180,7 @@ fn converted(tensor: &Tensor, name: &str, wanted: &Value) -> Tensor {
         Value::Str(Some(_)) if device_named(wanted) == Device::Unknown && dtype_of(wanted).is_some() => {
             with_dtype(tensor, dtype_of(wanted))
         }
-        Value::Str(_) | Value::Device(_) | Value::Int(_) => at(device_named(wanted)),
+        Value::Str(_) | Value::Device(..) | Value::Int(_) => at(device_named(wanted)),
         _ if name == "dtype" => with_dtype(tensor, None),
         _ if name == "device" => at(Device::Unknown),
         // It may be a device or a dtype. A cast would keep the numbers, mostly, and move nothing.
@@ -256,7 +256,10 @@ pub(crate) fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 pub(crate) fn device(interp: &mut Interp, call: &Invocation) -> Value {
-    Value::Device(device_of(interp, &call.nth(0)))
+    let device = device_of(interp, &call.nth(0));
+    // Frameworks that copy between devices by themselves have names for them.
+    let form = if device == Device::Automatic { DeviceForm::Unsure } else { DeviceForm::Object };
+    Value::Device(device, form)
 }
 
 /// `variable data requires_grad`: the tensor itself, as a leaf where that is asked for.

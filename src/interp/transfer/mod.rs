@@ -38,7 +38,7 @@ pub use windows::exceeding_window;
 
 use super::{Interp, Invocation};
 use crate::apis::{Slot, Transfer};
-use crate::values::{Device, Int, Value};
+use crate::values::{Device, DeviceForm, Int, Value};
 
 type Function = for<'p, 'a> fn(&mut Interp<'p>, &Invocation<'a>) -> Value;
 
@@ -180,7 +180,7 @@ functions! {
     Loss => reduce::loss,
     Managed => |interp, call| interp.managed(call),
     ManagedDevice => |interp, call| interp.managed_device(call),
-    ManagedDeviceName => |_, _| Value::Device(Device::Accelerator),
+    ManagedDeviceName => |_, _| Value::Device(Device::Accelerator, DeviceForm::Unsure),
     ManagedFirst => |interp, call| interp.managed_several(call),
     ManagedPair => |interp, call| interp.managed_several(call),
     Mapped => |interp, call| interp.mapped(call),
