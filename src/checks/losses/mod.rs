@@ -9,6 +9,7 @@ mod heads;
 mod ignored_reduction;
 mod keras_logits_mismatch;
 mod label_encoding_mismatch;
+mod misaveraged_loss;
 mod misused_kl_divergence;
 mod nll_without_log_softmax;
 mod one_class_softmax;
@@ -33,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
         &ignored_reduction::RULE,
         &keras_logits_mismatch::RULE,
         &label_encoding_mismatch::RULE,
+        &misaveraged_loss::RULE,
         &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
         &one_class_softmax::RULE,
@@ -47,6 +49,7 @@ pub(super) static CONCERN: Concern = Concern {
         &attention::CHECKER,
         &bce_under_autocast::CHECKER,
         &ignored_reduction::CHECKER,
+        &misaveraged_loss::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
         &softmax_before_cross_entropy::CHECKER,

@@ -1,0 +1,401 @@
+//! Sums over batches that are divided by something other than the number of what was added up.
+
+use crate::apis::Transfer;
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::interp::{ApiResult, Arithmetic, Assignment, Augment, Checker, Interp, MethodResult};
+use crate::names::{Subject, subject_of};
+use crate::report::{Confidence, Place, Severity};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
+use crate::trace::{At, LoopId, Over};
+use crate::values::{ObjId, State, Value};
+use rustc_hash::FxHashSet;
+
+pub(super) static RULE: Rule = Rule {
+    id: "misaveraged-loss",
+    summary: "a sum of batch means is divided by the number of samples, or a sum over samples by that of batches",
+    group: Group::Losses,
+    severity: Severity::Warning,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("misaveraged-loss"),
+    check,
+};
+
+pub(super) static CHECKER: Checker = Checker {
+    on_api_result: Some(computed),
+    on_method_result: Some(called),
+    on_assign: Some(assigned),
+    on_augment: Some(augmented),
+    on_arithmetic: Some(operated),
+    ..Checker::SILENT
+};
+
+/// Calls that gave the mean of a batch when they last ran, and names that hold one as a number.
+#[derive(Default)]
+struct Means {
+    calls: FxHashSet<Place>,
+    names: FxHashSet<Subject>,
+}
+
+/// `total += …`
+struct Grown {
+    of: Subject,
+    by: Addend,
+    /// What the loop around it goes through, by name.
+    through: Option<Subject>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Addend {
+    /// The mean of a batch.
+    Mean,
+    /// The same times the size of the batch: the sum over its samples.
+    Weighted,
+    /// The size of a batch.
+    Size,
+    Other,
+}
+
+/// `total / …`
+struct Divided {
+    sum: Subject,
+    written: String,
+    by: Divisor,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Divisor {
+    /// `len(loader)`
+    Batches(Batches),
+    /// `len(loader.dataset)`
+    SamplesOf(Batches),
+    /// `len(dataset)`
+    Length(ObjId),
+    /// Something that was counted.
+    Counted(Subject),
+}
+
+/// What gives batches: a loader, or a name for something that nobody sees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Batches {
+    Loader(ObjId),
+    Named(Subject),
+}
+
+/// `criterion(output, target)`
+fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
+    let Some(tensor) = result.value.as_tensor() else { return };
+    let (place, averaged) = (result.call.place, tensor.averaged);
+    note(cx, place, averaged);
+}
+
+/// `loss.item()`
+fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
+    if result.api.transfer() == Some(Transfer::Item)
+        && let Some(tensor) = result.receiver.as_tensor()
+    {
+        let averaged = tensor.averaged;
+        note(cx, result.call.place, averaged);
+    }
+}
+
+fn note(cx: &mut Interp<'_>, call: Place, averaged: bool) {
+    cx.remember(|means: &mut Means| match averaged {
+        true => means.calls.insert(call),
+        false => means.calls.remove(&call),
+    });
+}
+
+/// `number = loss.item()`, `total = total + loss.item()`
+fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
+    let Some(of) = subject(cx, assignment.target) else { return };
+    let (target, value) = (assignment.target, assignment.value);
+    if let ExprKind::Binary { op: BinaryOp::Add, left, right } = cx.tree(cx.file()).expr(value).kind
+        && let Some(addend) = [(left, right), (right, left)]
+            .into_iter()
+            .find_map(|(sum, addend)| cx.same_target(sum, target).then_some(addend))
+    {
+        return grown(cx, target, addend);
+    }
+    let holds = matches!(assignment.result.borrow().bare(), Value::Float(_)) && is_mean(cx, value);
+    cx.remember(|means: &mut Means| match holds {
+        true => means.names.insert(of),
+        false => means.names.remove(&of),
+    });
+}
+
+fn augmented(cx: &mut Interp<'_>, augment: &Augment<'_>) {
+    match augment.operator {
+        BinaryOp::Add => grown(cx, augment.target, augment.value),
+        BinaryOp::Div => divided(cx, augment.target, augment.value),
+        _ => {}
+    }
+}
+
+fn operated(cx: &mut Interp<'_>, operation: &Arithmetic) {
+    if operation.operator == BinaryOp::Div {
+        divided(cx, operation.left, operation.right);
+    }
+}
+
+fn grown(cx: &mut Interp<'_>, sum: ExprId, addend: ExprId) {
+    let Some(of) = subject(cx, sum).filter(|_| cx.in_loop()) else { return };
+    let by = addend_of(cx, addend);
+    let place = cx.expr_place(sum);
+    let through = match by {
+        Addend::Mean | Addend::Weighted => gone_through(cx, place),
+        _ => None,
+    };
+    cx.observe(place, Grown { of, by, through }, Confidence::High);
+}
+
+fn divided(cx: &mut Interp<'_>, sum: ExprId, divisor: ExprId) {
+    let Some(subject) = subject(cx, sum) else { return };
+    let Some(by) = divisor_of(cx, divisor) else { return };
+    let (place, written) = (cx.expr_place(divisor), cx.written(sum).to_string());
+    cx.observe(place, Divided { sum: subject, written, by }, Confidence::High);
+}
+
+fn subject(cx: &Interp<'_>, expr: ExprId) -> Option<Subject> {
+    let module = cx.module(cx.file());
+    let here = cx.running().next_back().and_then(|frame| frame.function);
+    subject_of(&module.tree, &module.names, expr, here)
+}
+
+/// What the innermost loop around a place goes through: `loader`, `enumerate(tqdm(loader))`.
+fn gone_through(cx: &Interp<'_>, place: Place) -> Option<Subject> {
+    let tree = cx.tree(place.file);
+    let around = tree.stmts.iter().filter(|stmt| stmt.span.contains(place.span));
+    let loops = around.filter_map(|stmt| match stmt.kind {
+        StmtKind::For { iter, .. } => Some((stmt.span.end - stmt.span.start, iter)),
+        _ => None,
+    });
+    let (_, mut iterable) = loops.min_by_key(|(length, _)| *length)?;
+    while let ExprKind::Call { args, .. } = &tree.expr(iterable).kind {
+        iterable = args.first()?.value;
+    }
+    subject(cx, iterable)
+}
+
+fn addend_of(cx: &mut Interp<'_>, addend: ExprId) -> Addend {
+    if is_mean(cx, addend) {
+        return Addend::Mean;
+    }
+    if is_batch_size(cx, addend) {
+        return Addend::Size;
+    }
+    match cx.tree(cx.file()).expr(addend).kind {
+        ExprKind::Binary { op: BinaryOp::Mul, left, right }
+            if is_mean(cx, left) && is_batch_size(cx, right)
+                || is_mean(cx, right) && is_batch_size(cx, left) =>
+        {
+            Addend::Weighted
+        }
+        _ => Addend::Other,
+    }
+}
+
+/// Whether what was evaluated is the mean of a batch, as a tensor or as a number.
+fn is_mean(cx: &mut Interp<'_>, expr: ExprId) -> bool {
+    let tree = cx.tree(cx.file());
+    match &tree.expr(expr).kind {
+        ExprKind::Name(_) | ExprKind::Attribute { .. } => {
+            let held = subject(cx, expr);
+            let is_number =
+                held.is_some_and(|held| cx.remember(|means: &mut Means| means.names.contains(&held)));
+            is_number
+                || is_reading(cx, expr) && cx.eval(expr).as_tensor().is_some_and(|tensor| tensor.averaged)
+        }
+        ExprKind::Call { callee, args } => {
+            let place = cx.expr_place(expr);
+            let is_float = matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == "float");
+            match &**args {
+                [only] if is_float => is_mean(cx, only.value),
+                _ => cx.remember(|means: &mut Means| means.calls.contains(&place)),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is made of names and attributes alone, which may be evaluated again.
+fn is_reading(cx: &Interp<'_>, expr: ExprId) -> bool {
+    match cx.tree(cx.file()).expr(expr).kind {
+        ExprKind::Name(_) => true,
+        ExprKind::Attribute { base, .. } => is_reading(cx, base),
+        _ => false,
+    }
+}
+
+/// `len(x)`, `x.size(0)`, `x.shape[0]`
+fn is_batch_size(cx: &mut Interp<'_>, expr: ExprId) -> bool {
+    let tree = cx.tree(cx.file());
+    let is_zero = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Int(0));
+    let of = match &tree.expr(expr).kind {
+        ExprKind::Call { callee, args } => match (&tree.expr(*callee).kind, &**args) {
+            (ExprKind::Name(name), [only]) if *name == "len" => only.value,
+            (ExprKind::Attribute { base, name, .. }, [only]) if *name == "size" && is_zero(only.value) => {
+                *base
+            }
+            _ => return false,
+        },
+        ExprKind::Subscript { base, index } if is_zero(*index) => match tree.expr(*base).kind {
+            ExprKind::Attribute { base, name, .. } if name == "shape" => base,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    is_reading(cx, of) && cx.eval(of).as_tensor().is_some()
+}
+
+fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
+    let tree = cx.tree(cx.file());
+    let ExprKind::Call { callee, args } = &tree.expr(divisor).kind else {
+        return subject(cx, divisor).map(Divisor::Counted);
+    };
+    let ([only], ExprKind::Name(function)) = (&**args, &tree.expr(*callee).kind) else { return None };
+    match function.as_str() {
+        "float" => return divisor_of(cx, only.value),
+        "len" => {}
+        _ => return None,
+    }
+    if !is_reading(cx, only.value) {
+        return None;
+    }
+    if let ExprKind::Attribute { base, name, .. } = tree.expr(only.value).kind
+        && matches!(name.as_str(), "dataset" | "sampler")
+    {
+        return batches_of(cx, base).map(Divisor::SamplesOf);
+    }
+    match cx.eval(only.value) {
+        value if value.is_unknown() || cx.loader_of(&value).is_some() => {
+            batches_of(cx, only.value).map(Divisor::Batches)
+        }
+        value => value.as_obj().map(Divisor::Length),
+    }
+}
+
+fn batches_of(cx: &mut Interp<'_>, expr: ExprId) -> Option<Batches> {
+    let value = cx.eval(expr);
+    match cx.loader_of(&value) {
+        Some(loader) => Some(Batches::Loader(loader)),
+        None if value.is_unknown() => subject(cx, expr).map(Batches::Named),
+        None => None,
+    }
+}
+
+/// What is wrong with a mean.
+struct Misaveraged<'a> {
+    at: At,
+    sum: &'a str,
+    grown: Place,
+    /// Means were added, not sums over samples.
+    means: bool,
+    batch: Option<i64>,
+    batches: Option<Batches>,
+}
+
+fn check(script: &Script, out: &mut Findings) {
+    let all: Vec<_> = script.observed::<Grown>().collect();
+    if all.is_empty() {
+        return;
+    }
+    for (at, divided) in script.observed_once::<Divided>() {
+        let Some(found) = misaveraged(script, &all, at, divided) else { continue };
+        let sum = found.sum;
+        let times = found.batch.map_or("the batch size".to_owned(), |batch| format!("{batch} times"));
+        let (message, because, note) = match found.means {
+            true => (
+                format!("`{sum}` adds up means of batches, but is divided by the number of samples"),
+                "each batch adds its mean here",
+                match found.batch {
+                    Some(_) => format!("the result is {times} too small"),
+                    None => "the result is too small by the batch size".to_owned(),
+                },
+            ),
+            false => (
+                format!("`{sum}` adds up the losses of samples, but is divided by the number of batches"),
+                "each batch adds its mean times its size here",
+                match found.batch {
+                    Some(_) => format!("the result is {times} too large"),
+                    None => "the result is too large by the batch size".to_owned(),
+                },
+            ),
+        };
+        let loader = match found.batches {
+            Some(Batches::Loader(loader)) => script.display_name(loader).unwrap_or("loader"),
+            Some(Batches::Named(name)) => name.name().as_str(),
+            None => "loader",
+        };
+        let help = match found.means {
+            true => format!(
+                "divide by the number of batches, `len({loader})`, or weight each mean by the size of its batch"
+            ),
+            false => format!("divide by the number of samples, `len({loader}.dataset)`"),
+        };
+        let finding = script
+            .finding(RULE.id, RULE.severity, &found.at, message)
+            .because(found.grown, because)
+            .note(note)
+            .help(help);
+        out.push(finding, &found.at);
+    }
+}
+
+fn misaveraged<'a>(
+    script: &Script,
+    all: &[(&At, &Grown)],
+    at: &At,
+    divided: &'a Divided,
+) -> Option<Misaveraged<'a>> {
+    let of =
+        |sum| all.iter().filter(move |(here, grown)| here.place.file == at.place.file && grown.of == sum);
+    let (first, grown) = *of(divided.sum).next()?;
+    let (inner, batches) = batches_around(script, first, grown)?;
+    if at.loops.contains(&inner) || of(divided.sum).any(|(_, other)| other.by != grown.by) {
+        return None;
+    }
+    let state = match batches {
+        Some(Batches::Loader(loader)) => match &script.rehearsal.heap.get(loader).state {
+            State::Loader(state) => Some(state),
+            _ => None,
+        },
+        _ => None,
+    };
+    let samples = match divided.by {
+        Divisor::Batches(of) => (Some(of) == batches).then_some(false)?,
+        Divisor::SamplesOf(of) => (Some(of) == batches).then_some(true)?,
+        Divisor::Length(data) => (state?.dataset.as_obj() == Some(data)).then_some(true)?,
+        Divisor::Counted(counted) => {
+            let is_size =
+                |(here, size): &(&At, &Grown)| size.by == Addend::Size && here.loops.last() == Some(&inner);
+            (of(counted).next().is_some() && of(counted).all(is_size)).then_some(true)?
+        }
+    };
+    let means = match (grown.by, samples) {
+        (Addend::Mean, true) => true,
+        (Addend::Weighted, false) => false,
+        _ => return None,
+    };
+    let batch = match state.map(|state| state.batch_size.bare()) {
+        Some(Value::None) => return None,
+        size => size.and_then(|size| size.as_int()?.known()),
+    };
+    if batch == Some(1) {
+        return None;
+    }
+    let sure = if batch.is_some() { Confidence::High } else { Confidence::Medium };
+    let at = At { confidence: at.confidence.min(first.confidence).min(sure), ..at.clone() };
+    Some(Misaveraged { at, sum: &divided.written, grown: first.place, means, batch, batches })
+}
+
+/// The loop that gives the batches, and what it goes through.
+fn batches_around(script: &Script, at: &At, grown: &Grown) -> Option<(LoopId, Option<Batches>)> {
+    let inner = *at.loops.last()?;
+    match script.rehearsal.loop_info(inner).over {
+        Over::Loader(loader) => Some((inner, Some(Batches::Loader(loader)))),
+        Over::Counter => None,
+        Over::Other => Some((inner, grown.through.map(Batches::Named))),
+    }
+}
