@@ -134,6 +134,8 @@ struct Lowering<'t> {
     depth: u32,
     function: Option<FnId>,
     class: Option<ClassId>,
+    /// The target of an `as` inside of the expression that was lowered last.
+    bound: Option<ExprId>,
     // Children that wait for their parent; each user takes what it put there.
     exprs: Vec<ExprId>,
     stmts: Vec<StmtId>,
@@ -154,6 +156,7 @@ impl<'t> Lowering<'t> {
             depth: 0,
             function: None,
             class: None,
+            bound: None,
             exprs: Vec::new(),
             stmts: Vec::new(),
             args: Vec::new(),

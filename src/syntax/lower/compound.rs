@@ -114,7 +114,7 @@ impl<'t> Lowering<'t> {
     }
 
     /// `value as target`
-    fn as_pattern(&mut self) -> (Option<ExprId>, Option<ExprId>) {
+    pub(super) fn as_pattern(&mut self) -> (Option<ExprId>, Option<ExprId>) {
         let (mut value, mut target) = (None, None);
         self.each(|lowering, kind, node| {
             if kind == Kind::AsPatternTarget {
@@ -161,8 +161,9 @@ impl<'t> Lowering<'t> {
             let context = self.or_missing(value, span_of(node));
             items.push(WithItem { context, target });
         } else if kind.is_expr() {
+            self.bound = None;
             let context = self.expr(kind, node);
-            items.push(WithItem { context, target: None });
+            items.push(WithItem { context, target: self.bound.take() });
         }
     }
 

@@ -365,9 +365,12 @@ impl<'t> Lowering<'t> {
         if from { ExprKind::YieldFrom(self.or_missing(value, span)) } else { ExprKind::Yield(value) }
     }
 
-    /// `value as name` where the grammar allows it and Python does not: its value.
+    /// `value as name` inside of an expression: its value. In the parentheses of a `with` the grammar gives the target
+    /// to the last operand, `(a if test else b as name)`; elsewhere Python has no such thing.
     fn as_pattern_value(&mut self) -> ExprKind {
-        let Some(value) = self.first() else {
+        let (value, target) = self.as_pattern();
+        self.bound = target;
+        let Some(value) = value else {
             return ExprKind::Missing;
         };
         let lowered = &mut self.tree.exprs[value.0 as usize].kind;
