@@ -169,7 +169,7 @@ impl Interp<'_> {
     /// attributes that anybody asks for.
     pub(super) fn role_of_local(&self, uses: &Uses, scope: Option<FnId>, name: Ustr) -> Option<Role> {
         let is_method = |attribute: Ustr| self.apis.method_of(Role::Module, attribute).is_some();
-        let counts = |attribute: &Ustr| !uses.looks_into(scope, name, *attribute) || !is_method(*attribute);
+        let counts = |attribute: &Ustr| !is_method(*attribute) || uses.calls_method(scope, name, *attribute);
         let used: Vec<Ustr> = uses.of_local(scope, name).iter().copied().filter(counts).collect();
         self.apis.role_by_use(&used, uses.called_local(scope, name))
     }

@@ -10,8 +10,8 @@ use ustr::Ustr;
 pub struct Used {
     /// Attribute names read or written on it, in order of first use.
     pub attributes: Vec<Ustr>,
-    /// Those of which an attribute is asked for in turn: `model.encoder.weight`.
-    pub looked_into: Vec<Ustr>,
+    /// Those that are called, or were meant to be: `model.eval` alone is a statement that lacks its parentheses.
+    pub methods: Vec<Ustr>,
     pub called: bool,
 }
 
@@ -28,9 +28,9 @@ impl Uses {
         self.local.get(&(scope, name)).map_or(&[], |used| &used.attributes)
     }
 
-    /// Whether something is asked of an attribute of a variable, so that it is no method.
-    pub fn looks_into(&self, scope: Option<FnId>, name: Ustr, attribute: Ustr) -> bool {
-        self.local.get(&(scope, name)).is_some_and(|used| used.looked_into.contains(&attribute))
+    /// Whether an attribute of a variable is called, so that it is a method.
+    pub fn calls_method(&self, scope: Option<FnId>, name: Ustr, attribute: Ustr) -> bool {
+        self.local.get(&(scope, name)).is_some_and(|used| used.methods.contains(&attribute))
     }
 
     pub fn called_local(&self, scope: Option<FnId>, name: Ustr) -> bool {
@@ -80,12 +80,12 @@ pub(super) fn resolve(tree: &Tree, names: &mut Names, events: &[Event]) {
             }
             What::Called => uses.local.entry((owner, event.name)).or_default().called = true,
             What::OfAttribute(attr, method) => {
-                add(&mut uses.local.entry((owner, event.name)).or_default().looked_into, attr);
                 if let Some(class) = owner.and_then(|owner| class_of_self(tree, owner, event.name)) {
                     add(&mut uses.own.entry((class, attr)).or_default().attributes, method);
                 }
             }
             What::AttributeCalled(attr) => {
+                add(&mut uses.local.entry((owner, event.name)).or_default().methods, attr);
                 if let Some(class) = owner.and_then(|owner| class_of_self(tree, owner, event.name)) {
                     uses.own.entry((class, attr)).or_default().called = true;
                 }
