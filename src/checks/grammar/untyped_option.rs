@@ -1,4 +1,5 @@
-//! An option whose default is a number, and which is a text as soon as somebody gives it.
+//! Options that are something else as soon as somebody gives them: a text where the default is a number, the
+//! characters of a text, an integer that refuses a fraction.
 
 use super::option_uses::OptionUses;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -30,20 +31,73 @@ struct Untyped {
     number: &'static str,
 }
 
+/// `type=list`, which takes a text apart.
+struct Split {
+    name: Rc<str>,
+    into: Ustr,
+}
+
+/// `type=int, default=0.5`
+struct Refused {
+    name: Rc<str>,
+    default: f64,
+}
+
 fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
     let DeclaredOption { name, dest, call } = *option;
+    let given = call.keyword("type");
+    if let Some((given, Value::Builtin(into))) = given.map(|given| (given, &given.value))
+        && matches!(into.as_str(), "list" | "tuple")
+    {
+        cx.observe(given.place, Split { name: Rc::from(name), into: *into }, Confidence::High);
+        return;
+    }
     let Some(default) = call.keyword("default") else { return };
     let number = match &default.value {
         Value::Int(_) => "int",
         Value::Float(_) => "float",
         _ => return,
     };
-    if call.keyword("type").is_none() && call.keyword("action").is_none() && !call.open {
+    if let (Some(Value::Builtin(kind)), Value::Float(Some(number))) =
+        (given.map(|given| &given.value), &default.value)
+        && *kind == "int"
+        && number.fract() != 0.0
+    {
+        cx.observe(default.place, Refused { name: Rc::from(name), default: *number }, Confidence::High);
+    }
+    if given.is_none() && call.keyword("action").is_none() && !call.open {
         cx.observe(default.place, Untyped { name: Rc::from(name), dest, number }, Confidence::High);
     }
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    for (at, Split { name, into }) in script.observed_once::<Split>() {
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                at,
+                format!("`type={into}` splits what is given to `{name}` into its characters"),
+            )
+            .note(format!(
+                "`{name} 12` becomes {}",
+                if *into == "list" { "['1', '2']" } else { "('1', '2')" }
+            ))
+            .help("take several values, each of its type: `type=int, nargs=\"+\"`");
+        out.push(finding, at);
+    }
+    for (at, Refused { name, default }) in script.observed_once::<Refused>() {
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                at,
+                format!("`{name}` takes integers, but its default is {default}"),
+            )
+            .note("argparse converts what is given by `int(...)`, and refuses a fraction as an invalid value")
+            .help("take `type=float`");
+        out.push(finding, at);
+    }
     let all = OptionUses::of(script, script.observed::<Untyped>().map(|(_, seen)| seen.dest));
     for (at, seen) in script.observed_once::<Untyped>() {
         let uses = all.get(&seen.dest).copied().unwrap_or_default();
