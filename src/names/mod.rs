@@ -9,6 +9,7 @@ mod lookup;
 mod project;
 mod relations;
 mod set;
+mod unbound;
 mod uses;
 mod walk;
 
@@ -47,6 +48,9 @@ pub struct Names {
     /// What `__all__` lists; `None` without one, or when it is computed.
     pub dunder_all: Option<Box<[Ustr]>>,
     pub uses: Uses,
+    /// Reads of names that no scope around them binds and the language does not have, in order. What a star import
+    /// brings may be among them.
+    pub unbound: Box<[ExprId]>,
     /// What imports alone bind, once somebody asks.
     roots: OnceLock<imported::Roots>,
     /// All expressions by their places, once somebody looks for one.

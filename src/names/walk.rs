@@ -1,6 +1,7 @@
 //! One walk over a tree that collects bindings and uses by Python's rules of scope. Its
 //! recursion is bounded by the depth that lowering keeps.
 
+use super::unbound::{self, Read};
 use super::uses::{self, Event, What};
 use super::{NameSet, Names, Scope};
 use crate::syntax::*;
@@ -17,17 +18,19 @@ pub(super) fn names(tree: &Tree) -> Names {
         frame: Frame::default(),
         class_bound: Vec::new(),
         events: Vec::new(),
+        reads: Vec::new(),
         all: All::Absent,
         dunder_all: ustr("__all__"),
     };
     walk.names.scopes.resize_with(tree.functions.len(), Scope::default);
     walk.names.class_locals.resize_with(tree.classes.len(), NameSet::default);
     walk.block(&tree.body);
-    let Walk { mut names, events, all, .. } = walk;
+    let Walk { mut names, events, reads, all, .. } = walk;
     if let All::Listed(list) = all {
         names.dunder_all = Some(list.into_boxed_slice());
     }
     uses::resolve(tree, &mut names, &events);
+    names.unbound = unbound::among(tree, &names, &reads);
     names.changes = super::changes::changes(tree, &names.bindings);
     names
 }
@@ -61,6 +64,7 @@ struct Walk<'t> {
     frame: Frame,
     class_bound: Vec<Ustr>,
     events: Vec<Event>,
+    reads: Vec<Read>,
     all: All,
     dunder_all: Ustr,
 }
@@ -78,6 +82,9 @@ impl Walk<'_> {
         match &tree.stmt(id).kind {
             StmtKind::Expr(value) => {
                 self.extend_all(*value);
+                if matches!(tree.expr(*value).kind, ExprKind::Attribute { .. }) {
+                    self.called(*value);
+                }
                 self.expr(*value);
             }
             StmtKind::Assign { targets, value } => {
@@ -293,6 +300,7 @@ impl Walk<'_> {
     fn expr(&mut self, id: ExprId) {
         let tree = self.tree;
         match &tree.expr(id).kind {
+            ExprKind::Name(name) => self.read(id, *name),
             ExprKind::Attribute { base, name, .. } => self.attribute(*base, *name),
             ExprKind::Call { callee, args } => {
                 self.called(*callee);
@@ -375,9 +383,19 @@ impl Walk<'_> {
         }
     }
 
-    fn event(&mut self, name: Ustr, what: What) {
+    fn read(&mut self, expr: ExprId, name: Ustr) {
+        if !self.is_hidden(name) {
+            self.reads.push(Read { expr, name, scope: self.function, class: self.class });
+        }
+    }
+
+    fn is_hidden(&self, name: Ustr) -> bool {
         let hidden = self.hidden.iter().rev().find(|(hidden, _)| *hidden == name);
-        if !hidden.is_some_and(|(_, hidden)| *hidden) {
+        hidden.is_some_and(|(_, hidden)| *hidden)
+    }
+
+    fn event(&mut self, name: Ustr, what: What) {
+        if !self.is_hidden(name) {
             self.events.push(Event { scope: self.function, class: self.class, name, what });
         }
     }

@@ -15,6 +15,7 @@ mod option_uses;
 mod skipped_context;
 mod super_arguments;
 mod tried;
+mod undefined_name;
 mod untyped_option;
 
 use crate::checks::Concern;
@@ -27,6 +28,7 @@ pub(super) static CONCERN: Concern = Concern {
         &mismatched_unpacking::RULE,
         &missing_attribute::RULE,
         &skipped_context::RULE,
+        &undefined_name::RULE,
         &untyped_option::RULE,
     ],
     checkers: &[

@@ -1,0 +1,298 @@
+//! Names that nothing defines.
+
+use crate::checks::{Group, Replayed, Rule, page};
+use crate::facts::{Findings, Script};
+use crate::names::{Module, Names, Project, Scope, Target, guards};
+use crate::report::{Confidence, FileId, Place, Severity, Span};
+use crate::source::Kind;
+use crate::syntax::{ExprKind, Function, ImportNames, Stmt, StmtId, StmtKind, Tree, faults};
+use crate::trace::At;
+use rustc_hash::FxHashSet;
+use ustr::Ustr;
+
+pub(super) static RULE: Rule = Rule {
+    id: "undefined-name",
+    summary: "a name is read that nothing defines",
+    group: Group::Syntax,
+    severity: Severity::Error,
+    since: "0.1.0",
+    replayed: Replayed::Nothing,
+    page: page!("undefined-name"),
+    check,
+};
+
+/// Further apart than this is another word.
+const NEAR: usize = 1;
+/// Shorter names are all near each other.
+const LONG: usize = 4;
+
+/// Builtins of Python 2, and what stands for them since.
+const OF_PYTHON2: [(&str, &str); 12] = [
+    ("basestring", "str"),
+    ("cmp", "(a > b) - (a < b)"),
+    ("execfile", "exec(open(path).read())"),
+    ("file", "open"),
+    ("izip", "zip"),
+    ("long", "int"),
+    ("raw_input", "input"),
+    ("reduce", "functools.reduce"),
+    ("reload", "importlib.reload"),
+    ("unichr", "chr"),
+    ("unicode", "str"),
+    ("xrange", "range"),
+];
+
+/// Functions by which a script reaches its names as a dictionary.
+const BY_TEXT: [&str; 5] = ["dir", "exec", "globals", "locals", "vars"];
+/// Modules whose attributes become names everywhere.
+const OF_BUILTINS: [&str; 2] = ["__builtin__", "builtins"];
+
+/// What names like these are imported as by nearly all who use them.
+const USUAL: [(&str, &str); 43] = [
+    ("Counter", "from collections import Counter"),
+    ("DataLoader", "from torch.utils.data import DataLoader"),
+    ("F", "import torch.nn.functional as F"),
+    ("Image", "from PIL import Image"),
+    ("OrderedDict", "from collections import OrderedDict"),
+    ("Path", "from pathlib import Path"),
+    ("Variable", "from torch.autograd import Variable"),
+    ("argparse", "import argparse"),
+    ("collections", "import collections"),
+    ("copy", "import copy"),
+    ("csv", "import csv"),
+    ("cv2", "import cv2"),
+    ("datetime", "import datetime"),
+    ("defaultdict", "from collections import defaultdict"),
+    ("functools", "import functools"),
+    ("glob", "import glob"),
+    ("gzip", "import gzip"),
+    ("itertools", "import itertools"),
+    ("jnp", "import jax.numpy as jnp"),
+    ("json", "import json"),
+    ("logging", "import logging"),
+    ("math", "import math"),
+    ("nn", "from torch import nn"),
+    ("np", "import numpy as np"),
+    ("optim", "from torch import optim"),
+    ("os", "import os"),
+    ("partial", "from functools import partial"),
+    ("pd", "import pandas as pd"),
+    ("pickle", "import pickle"),
+    ("plt", "import matplotlib.pyplot as plt"),
+    ("pprint", "import pprint"),
+    ("random", "import random"),
+    ("re", "import re"),
+    ("shutil", "import shutil"),
+    ("subprocess", "import subprocess"),
+    ("sys", "import sys"),
+    ("tempfile", "import tempfile"),
+    ("tf", "import tensorflow as tf"),
+    ("time", "import time"),
+    ("torch", "import torch"),
+    ("tqdm", "from tqdm import tqdm"),
+    ("transforms", "from torchvision import transforms"),
+    ("warnings", "import warnings"),
+];
+
+/// What IPython has beside Python, also in scripts that were exported from a notebook.
+const OF_IPYTHON: [&str; 2] = ["display", "get_ipython"];
+
+/// A script that runs has no more of these outside of its functions: with more it is a piece of another text.
+const MOST_OUTSIDE: usize = 2;
+
+/// Stars that lead on to further ones are followed so far.
+const MOST_STARS: usize = 64;
+
+fn check(script: &Script, out: &mut Findings) {
+    let module = script.project.module(script.file);
+    let (tree, names) = (&module.tree, &module.names);
+    let text = &module.source.text;
+    if names.unbound.is_empty()
+        || module.source.kind != Kind::Script
+        || is_excerpt(tree)
+        || names_by_text(script.project, script.file)
+        || !faults(text, tree, &module.source.cells()).found.is_empty()
+    {
+        return;
+    }
+    let Some(brought) = brought_by_stars(script.project, script.file) else { return };
+    let guarded = guards(tree);
+    let is_given = |name: &Ustr| {
+        // A module that it is global to may set it from outside.
+        let is_global = names.scopes.iter().any(|scope| scope.globals.contains(*name));
+        brought.contains(name) || is_global || OF_IPYTHON.contains(&name.as_str())
+    };
+    let is_outside = |span: Span| !tree.functions.iter().any(|function| function.span.contains(span));
+    let mut told: FxHashSet<Ustr> = FxHashSet::default();
+    let mut found: Vec<(Ustr, Span)> = Vec::new();
+    for id in &names.unbound {
+        let expr = tree.expr(*id);
+        let ExprKind::Name(name) = expr.kind else { continue };
+        let is_provided_for =
+            guarded.iter().any(|span| span.contains(expr.span)) || is_caught(tree, expr.span);
+        let is_alone = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Expr(alone) if alone == *id);
+        // A word on a line of its own computes nothing: a magic, or a note to oneself.
+        if tree.stmts.iter().any(is_alone) {
+            continue;
+        }
+        let is_mistaken = || {
+            is_misremembered(names, name)
+                || !is_outside(expr.span) && is_assigned_elsewhere(tree, names, name)
+        };
+        if !is_provided_for && !is_given(&name) && is_mistaken() && told.insert(name) {
+            found.push((name, expr.span));
+        }
+    }
+    let is_piece = found.iter().filter(|(_, span)| is_outside(*span)).count() > MOST_OUTSIDE;
+    found.retain(|(_, span)| !is_piece || !is_outside(*span));
+    for (name, span) in found {
+        report(script, out, name, Place::new(script.file, span));
+    }
+}
+
+/// What imports nothing was cut out of a script.
+fn is_excerpt(tree: &Tree) -> bool {
+    !tree.stmts.iter().any(|stmt| matches!(stmt.kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }))
+}
+
+/// Whether a name is more than a blank that a piece of code leaves open: Python 2 had it, libraries are imported as it,
+/// or the file has it under nearly the same spelling.
+fn is_misremembered(names: &Names, name: Ustr) -> bool {
+    OF_PYTHON2.iter().any(|(old, _)| *old == name)
+        || USUAL.iter().any(|(usual, _)| *usual == name)
+        || nearest(names, name).is_some()
+}
+
+/// Whether another function or class of the file assigns a name: as a parameter alone it is what its callers know.
+fn is_assigned_elsewhere(tree: &Tree, names: &Names, name: Ustr) -> bool {
+    let is_assigned = |(scope, function): (&Scope, &Function)| {
+        scope.locals.contains(name) && function.params.iter().all(|param| param.name != name)
+    };
+    names.scopes.iter().zip(&tree.functions).any(is_assigned)
+        || names.class_locals.iter().any(|locals| locals.contains(name))
+}
+
+fn report(script: &Script, out: &mut Findings, name: Ustr, place: Place) {
+    let at = At::of_text(place, Confidence::High);
+    let old = OF_PYTHON2.iter().find(|(old, _)| *old == name);
+    let message = match old {
+        Some(_) => format!("`{name}` is a builtin of Python 2 that Python 3 does not have"),
+        None => format!("`{name}` is not defined: nothing here assigns or imports it"),
+    };
+    let usual = USUAL.iter().find(|(usual, _)| *usual == name);
+    let help = match (old, usual) {
+        (Some((_, new)), _) => format!("write `{new}`"),
+        (_, Some((_, import))) => format!("add `{import}`"),
+        _ => match nearest(&script.project.module(place.file).names, name) {
+            Some(near) => format!("`{near}` is defined: is it meant?"),
+            None => "import it, or pass it as an argument".to_owned(),
+        },
+    };
+    let finding = script
+        .finding(RULE.id, RULE.severity, &at, message)
+        .note("Python raises a `NameError` where this runs")
+        .help(help);
+    out.push(finding, &at);
+}
+
+/// A name of the file that is spelled nearly so: not its plural or its class, and not another of several that are
+/// numbered.
+fn nearest(names: &Names, name: Ustr) -> Option<Ustr> {
+    let locals = names.scopes.iter().flat_map(|scope| scope.locals.iter());
+    let all = locals.chain(names.bindings.keys().copied());
+    let is_another = |other: &Ustr| {
+        let stem = |text: &Ustr| {
+            text.trim_end_matches(|end: char| end.is_ascii_digit() || end == 's').to_lowercase()
+        };
+        stem(other) == stem(&name)
+    };
+    all.filter(|other| name.len() >= LONG && strsim::damerau_levenshtein(other, &name) == NEAR)
+        .filter(|other| !is_another(other))
+        .min_by_key(Ustr::as_str)
+}
+
+/// Whether names may be made that are nowhere written as such.
+fn names_by_text(project: &Project, file: FileId) -> bool {
+    let Module { tree, names, .. } = project.module(file);
+    let own = project.module_name(file);
+    let is_builtins = |name: &Ustr| OF_BUILTINS.contains(&name.as_str());
+    names.bindings.keys().any(is_builtins)
+        || tree.body.iter().any(|stmt| fills_module(tree, *stmt, own))
+        || tree.exprs.iter().any(|expr| match &expr.kind {
+            ExprKind::Call { callee, args } => match &tree.expr(*callee).kind {
+                // `vars(args)` is of another namespace.
+                ExprKind::Name(name) => {
+                    BY_TEXT.contains(&name.as_str()) && (args.is_empty() || name == "exec")
+                }
+                _ => false,
+            },
+            ExprKind::Attribute { base, name, .. } => {
+                *name == "modules" && matches!(tree.expr(*base).kind, ExprKind::Name(name) if name == "sys")
+            }
+            _ => false,
+        })
+}
+
+/// `_init_api("package.module")`, `register(__name__)`: a call for its own sake that is told which module this is.
+fn fills_module(tree: &Tree, stmt: StmtId, own: Option<Ustr>) -> bool {
+    let StmtKind::Expr(expr) = tree.stmt(stmt).kind else { return false };
+    let ExprKind::Call { args, .. } = &tree.expr(expr).kind else { return false };
+    args.iter().any(|arg| match &tree.expr(arg.value).kind {
+        ExprKind::Name(name) => *name == "__name__",
+        ExprKind::Str(text) => own.is_some_and(|own| own.as_str() == &**text),
+        _ => false,
+    })
+}
+
+/// `try: unicode except NameError: …`
+fn is_caught(tree: &Tree, span: Span) -> bool {
+    tree.stmts.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Try { body, handlers, .. } => {
+            !handlers.is_empty() && body.iter().any(|stmt| tree.stmt(*stmt).span.contains(span))
+        }
+        _ => false,
+    })
+}
+
+/// What the stars of a file bring, where all of them lead to files of the project.
+fn brought_by_stars(project: &Project, file: FileId) -> Option<FxHashSet<Ustr>> {
+    let mut brought = FxHashSet::default();
+    let mut seen = FxHashSet::from_iter([file]);
+    let mut next = starred(project, file)?;
+    while let Some(file) = next.pop() {
+        if !seen.insert(file) {
+            continue;
+        }
+        if seen.len() > MOST_STARS {
+            return None;
+        }
+        let module = project.module(file);
+        if names_by_text(project, file) {
+            return None;
+        }
+        match &module.names.dunder_all {
+            Some(all) => brought.extend(all.iter().copied()),
+            None => {
+                brought.extend(module.names.bindings.keys().copied());
+                brought.extend(module.names.rebound.iter().copied());
+            }
+        }
+        next.extend(starred(project, file)?);
+    }
+    Some(brought)
+}
+
+/// The files whose names a file takes over; `None` where one is not of the project.
+fn starred(project: &Project, file: FileId) -> Option<Vec<FileId>> {
+    let tree = &project.module(file).tree;
+    let stars = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::ImportFrom { level, module, names: ImportNames::Star } => Some((*level, *module)),
+        _ => None,
+    });
+    stars
+        .map(|(level, module)| match project.resolve(file, level, module) {
+            Target::File(file) => Some(file),
+            Target::Namespace(_) | Target::Outside => None,
+        })
+        .collect()
+}
