@@ -142,12 +142,42 @@ PACKAGES = [
         gone={f"numpy.{name}": "1.24" for name in "int float complex object str unicode".split()},
         bound=[(f"numpy.{name}", "0", "1.23.99") for name in "bool int float complex object str long unicode".split()],
     ),
+    # What stands around the frameworks: the names that its releases took away crash runs as well.
+    Package("yaml", "pyyaml", (3, 10), ["yaml"]),
+    Package("PIL", "pillow", (4, 0), ["PIL"]),
+    Package("scipy", "scipy", (0, 19), ["scipy"], closed=["scipy", "scipy.misc", "scipy.ndimage", "scipy.integrate", "scipy.signal", "scipy.interpolate"],
+            shut=[f"scipy.{part}" for part in """cluster constants datasets differentiate fft fftpack io linalg odr optimize
+                  setup sparse spatial special stats weave""".split()]),
+    Package("sklearn", "scikit-learn", (0, 18), ["sklearn"], closed=["sklearn", "sklearn.impute", "sklearn.model_selection"],
+            shut=["sklearn.utils", "sklearn.datasets", "sklearn.tests", "sklearn.experimental", "sklearn.externals.joblib",
+                  "sklearn.callback", "sklearn.conftest"]),
+    Package("pandas", "pandas", (0, 20), ["pandas"], members=True,
+            shut=[*(f"pandas.{part}" for part in """_libs api arrays compat computation conftest errors formats indexes
+                  lib msgpack parser plotting sparse stats tests tools tseries tslib types util""".split()),
+                  *(f"pandas.core.{part}" for part in """_numba algorithms array_algos arrays categorical common computation
+                  config_init datetools dtypes groupby indexes indexers internals interchange methods missing nanops ops
+                  panel panel4d panelnd sparse tools util window""".split()),
+                  *(f"pandas.io.{part}" for part in """clipboard excel formats parsers pytables sas sql stata""".split())]),
+    Package("librosa", "librosa", (0, 5), ["librosa"]),
+    Package("torchtext", "torchtext", (0, 1), ["torchtext"]),
+    Package("torchmetrics", "torchmetrics", (0, 2), ["torchmetrics"], shut=["torchmetrics.utilities"]),
+    Package("gym", "gym", (0, 0), ["gym"], members=True,
+            shut=["gym.envs", "gym.utils", "gym.vector", "gym.error", "gym.logger", "gym.monitoring", "gym.benchmarks"]),
+    Package("gymnasium", "gymnasium", (0, 26), ["gymnasium"], members=True,
+            shut=["gymnasium.envs", "gymnasium.utils", "gymnasium.vector", "gymnasium.error", "gymnasium.logger",
+                  "gymnasium.experimental"]),
+    Package("matplotlib", "matplotlib", (2, 0), ["matplotlib"], only=["matplotlib.pyplot"]),
+    Package("skimage", "scikit-image", (0, 13), ["skimage"], shut=["skimage.external", "skimage.data", "skimage.future"]),
+    Package("networkx", "networkx", (1, 11), ["networkx"], closed=["networkx"],
+            shut=[f"networkx.{part}" for part in "algorithms drawing external generators linalg testing tests utils".split()]),
+    Package("albumentations", "albumentations", (0, 1), ["albumentations"], shut=["albumentations.core"]),
 ]
 
 
 def releases(package: Package, index: str) -> tuple[list[Release], list[str]]:
     """The latest patch of each minor release, and the numbers of all others."""
     minors: dict[tuple[int, ...], Release] = {}
+    files_of: dict[tuple[int, ...], list[wheels.File]] = {}
     known = sorted(wheels.versions(index, package.distribution).items())
     for version, files in known:
         minor = (version + (0,))[:2]
@@ -156,7 +186,9 @@ def releases(package: Package, index: str) -> tuple[list[Release], list[str]]:
             continue
         if minor in package.patches:
             minor += ((version + (0, 0))[2] // package.patches[minor],)
-        minors[minor] = Release(version, addresses, wheels.pythons(files))
+        # A minor release is made for what any of its patches is made for.
+        files_of.setdefault(minor, []).extend(files)
+        minors[minor] = Release(version, addresses, wheels.pythons(files_of[minor]))
     kept = sorted(minors)
     if len(kept) > package.most:
         step = (len(kept) - 1) / (package.most - 1)

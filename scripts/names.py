@@ -167,8 +167,11 @@ class Library:
                     continue
                 names.setdefault(name, value)
         names.update({name: what for name, what in module.bound.items() if not isinstance(name, Star)})
+        listed = module.listed or set()
         for child in self.children.get(module.name, ()):
-            names.setdefault(child, Inner(f"{module.name}.{child}"))
+            # `__all__` may list a submodule that nothing binds but its import.
+            if names.get(child, VALUE) is VALUE and (child in listed or child not in names):
+                names[child] = Inner(f"{module.name}.{child}")
         return names, is_open
 
 
@@ -237,6 +240,8 @@ class Binder:
             case ast.If() | ast.For() | ast.While():
                 if isinstance(node, ast.For):
                     self.target(node.target, None)
+                    if self.members_of_enums(node):
+                        return
                 if isinstance(node, ast.If) and chain(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
                     self.module.checked.update(
                         self.source(one) for one in node.body
@@ -254,6 +259,24 @@ class Binder:
                 self.run(node.finalbody)
             case ast.Expr(value=ast.Call() as call):
                 self.call(call)
+
+    def members_of_enums(self, node: ast.For) -> bool:
+        """Binds what `for enum in (A, B): for item in enum: setattr(module, item.name, item.value)` does."""
+        match node:
+            case ast.For(
+                target=ast.Name(id=enum), iter=ast.Tuple(elts=classes),
+                body=[ast.For(target=ast.Name(id=item), iter=ast.Name(id=other), body=[ast.Expr(value=ast.Call(
+                    func=ast.Name(id="setattr"), args=[_, ast.Attribute(value=ast.Name(id=named), attr="name"), _],
+                ))])],
+            ) if enum == other and item == named:
+                for name in classes:
+                    known = self.module.bound.get(name.id) if isinstance(name, ast.Name) else None
+                    for one in known.node.body if isinstance(known, Class) else []:
+                        if isinstance(one, ast.Assign):
+                            for target in one.targets:
+                                self.target(target, None)
+                return True
+        return False
 
     def source(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -564,10 +587,23 @@ class Walk:
                 if not name.startswith("_"):
                     self.note(f"{path}.{name}", "v" if member is VALUE else "f", None if member is VALUE else member)
 
+    def is_wild(self, target: Class, depth: int = 0) -> bool:
+        """Whether a metaclass decides what making one takes."""
+        for node in [target.node, *target.others]:
+            own = [chain(keyword.value) for keyword in node.keywords if keyword.arg == "metaclass"]
+            if depth <= 12 and any(name not in PLAIN_METACLASSES for name in own):
+                return True
+            for base in node.bases:
+                found = self.dotted(target.module, name) if depth <= 12 and (name := chain(base)) else None
+                if isinstance(found, Class) and found is not target and self.is_wild(found, depth + 1):
+                    return True
+        return False
+
     def members(self, target: Class, depth: int):
         """Members with their parameters, the parameters of making one, and whether there may be more."""
         members: dict[str, object] = {}
-        params, is_open, free = None, False, False
+        # A metaclass of the package may take anything and hand on what it likes.
+        params, is_open, free = None, False, self.is_wild(target)
         bases = []
         for node in [target.node, *target.others]:
             if depth > 12 or any(chain(keyword.value) not in PLAIN_METACLASSES for keyword in node.keywords):

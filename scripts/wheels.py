@@ -56,8 +56,10 @@ def pythons(files: list[File]) -> str:
     }
     if made and not any("-none-any" in file.name or "-abi3-" in file.name for file in files):
         return "-".join(".".join(map(str, python)) for python in (min(made), max(made)))
-    least = [re.search(r">=?\s*(\d+\.\d+)", file.requires) for file in files]
-    return f"{least[0][1]}-" if least and all(least) else "-"
+    least = [re.search(r">=?\s*(\d+)\.(\d+)", file.requires) for file in files]
+    if not least or not all(least):
+        return "-"
+    return ".".join(map(str, min((int(one[1]), int(one[2])) for one in least))) + "-"
 
 
 def _part(address: str, start: int | None, end: int) -> tuple[bytes, int]:
@@ -160,7 +162,7 @@ def _fetch_source(address: str, wanted, kept: Path) -> None:
     partial = kept.with_suffix(".part")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as out:
         for name, text in texts:
-            name = name.split("/", 1)[-1].removeprefix("src/")
+            name = re.sub(r"^(src|lib3)/", "", name.split("/", 1)[-1])
             if wanted(name):
                 out.writestr(name, text)
     partial.rename(kept)

@@ -3,11 +3,13 @@
 use super::{Notes, commands};
 
 /// How pages call the packages, and their distributions; the longer before what it begins with.
-const CALLED: [(&str, &str); 11] = [
+const CALLED: [(&str, &str); 26] = [
     ("pytorch-lightning", "pytorch-lightning"),
     ("pytorch lightning", "pytorch-lightning"),
     ("tensorflow-gpu", "tensorflow"),
     ("tensorflow", "tensorflow"),
+    ("torchtext", "torchtext"),
+    ("torchmetrics", "torchmetrics"),
     ("torchvision", "torchvision"),
     ("pytorch", "torch"),
     ("torch", "torch"),
@@ -15,6 +17,19 @@ const CALLED: [(&str, &str); 11] = [
     ("jax", "jax"),
     ("transformers", "transformers"),
     ("python", "python"),
+    ("albumentations", "albumentations"),
+    ("gymnasium", "gymnasium"),
+    ("gym", "gym"),
+    ("librosa", "librosa"),
+    ("matplotlib", "matplotlib"),
+    ("networkx", "networkx"),
+    ("pandas", "pandas"),
+    ("pillow", "pillow"),
+    ("pyyaml", "pyyaml"),
+    ("scikit-image", "scikit-image"),
+    ("scikit-learn", "scikit-learn"),
+    ("scipy", "scipy"),
+    ("sklearn", "scikit-learn"),
 ];
 /// So far after a name its release stands.
 const NEAR: usize = 16;
