@@ -27,6 +27,8 @@ vocabulary! {
         converts,
         /// Makes one tensor of several.
         combines,
+        /// A table of data, or what is one where its operand is.
+        keeps_tables,
         /// Says of its operand what no gradient comes of: a size, a dtype, a device.
         asks,
     }
@@ -117,7 +119,7 @@ vocabulary! {
     DistSample "dist-sample" (X [Shape Word]) "a sample without graph; draws as for dist-of";
     DrawnSamples "drawn-samples" (N Features Targets Dtype) "a pair of arrays, features and targets";
     Dtype "dtype" (X) [asks] "the dtype of a tensor";
-    Dummies "dummies" (X) "a table; of a column a share of zero or one for each class";
+    Dummies "dummies" (X) [keeps_tables] "a table; of a column a share of zero or one for each class";
     EachStep "each-step" (Layer X) "what a layer gives for each step of a sequence, along the second axis";
     Either "either" (F G Args) "what one of the two gives";
     Embedding "embedding" (X NumEmbeddings EmbeddingDim) "a dimension more";
@@ -168,7 +170,7 @@ vocabulary! {
     LegacyTensor "legacy-tensor" (Data Dtype Device) [places]
         "`torch.FloatTensor(3, 4)` by sizes, or from one sequence of numbers";
     Len "len" (X) [asks] "the first dimension, or the number of elements";
-    Like "like" (X; Y) [elementwise reforms]
+    Like "like" (X; Y) [elementwise reforms keeps_tables]
         "elementwise; shape, dtype, device and graph of x, new numbers; in the graphs of the others, too";
     Linear "linear" (X OutFeatures) "last dimension becomes out_features";
     LinearWeight "linear-weight" (X Weight) [meets] "last dimension becomes the first of weight";
@@ -252,7 +254,7 @@ vocabulary! {
     Reshape "reshape" (X Shape) [keeps_values reforms] "one -1 is filled in";
     ReshapeBatched "reshape-batched" (Inputs Shape) "the first dimension stays";
     Reversed "reversed" (X) [keeps_values reforms] "a view in the opposite order, of an array with negative strides";
-    Same "same" (X) [keeps_values converts] "the same value";
+    Same "same" (X) [keeps_values converts keeps_tables] "the same value";
     Scaled "scaled" (Scaler X) "the same numbers times the scale of a scaler of gradients";
     Scanned "scanned" (F Init Xs) "the state that f carries from row to row, and what it gives for each";
     Itself "self" ([X]; Y) [keeps_values keeps_layout]
@@ -274,10 +276,10 @@ vocabulary! {
     SumOf "sum-of" (X) "the sum of a Python iterable";
     SymbolicInput "symbolic-input" (Shape [BatchSize]) "a symbolic tensor with a batch dimension in front";
     SymbolicModel "symbolic-model" (Inputs Outputs) "a model from symbolic tensors";
-    Table "table" ([Delimiter])
+    Table "table" ([Delimiter]) [keeps_tables]
         "an array of rows and columns; of unknown shape where the delimiter is left out";
-    TableColumn "table-column" (X) "one number for each row";
-    TableRows "table-rows" (X [Axis Columns]) "another number of rows, or of columns along axis 1";
+    TableColumn "table-column" (X) [keeps_tables] "one number for each row";
+    TableRows "table-rows" (X [Axis Columns]) [keeps_tables] "another number of rows, or of columns along axis 1";
     TakeSamples "take-samples" (Dataset [Indices]) "fewer samples of a dataset";
     TensorDataset "tensor-dataset" (Tensors) "a dataset of rows, as long as the first dimension";
     To "to" (X Args [Device Dtype]) [places keeps_values keeps_layout reforms converts]

@@ -157,6 +157,7 @@ impl<'p> Interp<'p> {
             tensor.made = Some(call.place);
             tensor.created = self.epoch;
         }
+        tensor.is_table &= api.transfer().is_some_and(Transfer::keeps_tables);
         if !passed_on {
             tensor.recipe = self.recipe_given(api, call, &tensor);
         }

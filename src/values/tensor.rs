@@ -181,6 +181,8 @@ pub struct Tensor {
     pub source: Source,
     /// Held by NumPy, not by the framework.
     pub is_array: bool,
+    /// Of an array, where it is a table or a column of one, and no array of NumPy.
+    pub is_table: bool,
     /// Of an array, where a view of it was taken that goes backwards through memory: its strides are negative.
     pub backwards: Option<Place>,
     /// Its dimensions lie in memory in another order.
@@ -249,6 +251,7 @@ impl Default for Tensor {
             created: 0,
             layers: None,
             what: None,
+            is_table: false,
             confidence: Confidence::High,
         }
     }
@@ -386,6 +389,7 @@ impl Tensor {
                 _ => None,
             },
             what: if self.what == other.what { self.what } else { None },
+            is_table: self.is_table && other.is_table,
             confidence: self.confidence.min(other.confidence),
         }
     }

@@ -51,6 +51,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         created: interp.epoch,
         layers: None,
         what: None,
+        is_table: false,
         confidence,
     }
 }

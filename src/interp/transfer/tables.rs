@@ -30,7 +30,9 @@ pub(crate) fn table(interp: &mut Interp, call: &Invocation) -> Value {
         return super::factory::array_unknown(interp, call);
     }
     let shape = Rc::from([rows(interp, "rows"), Int::Unknown]);
-    Value::tensor(data(interp, call.place, shape, None))
+    // What reads numbers of which a delimiter tells the columns makes an array of them.
+    let is_table = operands(call).is_empty();
+    Value::tensor(Tensor { is_table, ..data(interp, call.place, shape, None) })
 }
 
 /// `table-rows x [axis columns]`: other rows, unless it is columns that are dropped.
