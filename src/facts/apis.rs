@@ -103,7 +103,8 @@ impl Script<'_> {
     fn look_up_names(&self) -> NamesFound {
         let module = self.project.module(self.file);
         let (mut found, mut old, mut changed) = (Vec::new(), Vec::new(), Vec::new());
-        let said = mentions(&module.tree, &module.names);
+        let mut said = mentions(&module.tree, &module.names);
+        said.extend(self.starred());
         for mention in &said {
             let Some((package, _)) = index::of(&mention.path) else { continue };
             let is_provided_for =
@@ -140,11 +141,14 @@ impl Script<'_> {
                 |one: &Deprecated| found[before..].iter().any(|missing| missing.at.place == one.at.place);
             old.extend(self.deprecated_arguments(mention, known).into_iter().filter(|one| !is_told(one)));
         }
+        changed.extend(self.changed_bare_calls());
+        changed.extend(self.changed_of_bases(&said));
         // Whoever says what is safe to load, knows of the change.
         changed.retain(|one: &Changed| !said.iter().any(|mention| one.row.unless.contains(&mention.path)));
         found.extend(self.unknown_attributes(&said));
         found.extend(self.wrong_method_keywords(&said));
         old.extend(self.deprecated_methods(&said));
+        old.extend(self.assigned_of_bases(&said));
         NamesFound { missing: found, deprecated: old, changed }
     }
 

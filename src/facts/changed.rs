@@ -5,7 +5,7 @@ use super::apis::Asked;
 use crate::apis::changed::{self, Row};
 use crate::apis::index::{self, Known};
 use crate::names::Mention;
-use crate::syntax::{Arg, ArgKind, BinaryOp, ExprId, ExprKind};
+use crate::syntax::{Arg, ArgKind, BinaryOp, ExprId, ExprKind, StmtKind};
 use crate::trace::At;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -49,12 +49,13 @@ impl Script<'_> {
         changed::of(&name).find_map(|row| self.changed_by(&name, row, call))
     }
 
-    fn changed_by(&self, name: &str, row: &'static Row, call: ExprId) -> Option<Changed> {
+    pub(super) fn changed_by(&self, name: &str, row: &'static Row, call: ExprId) -> Option<Changed> {
         let tree = &self.project.module(self.file).tree;
         let args = self.arguments(call)?;
         let (package, index) = index::of(name)?;
         let since = index.releases.from(&row.since)?;
-        if !self.leaves_it_open(row, args) || self.is_same_for(row, call) {
+        let is_unpacked = row.unpacked.is_none_or(|count| self.unpacked_into(call) == Some(count));
+        if !is_unpacked || !self.leaves_it_open(row, args) || self.is_same_for(row, call) {
             return None;
         }
         let breaks = self.broken_use(row, call);
@@ -89,6 +90,22 @@ impl Script<'_> {
         })
     }
 
+    /// Into how many names a statement unpacks what a call gives.
+    fn unpacked_into(&self, call: ExprId) -> Option<usize> {
+        let tree = &self.project.module(self.file).tree;
+        tree.stmts.iter().find_map(|stmt| match &stmt.kind {
+            StmtKind::Assign { targets, value } if *value == call => match &tree.expr(*targets.first()?).kind
+            {
+                ExprKind::Tuple(items) | ExprKind::List(items) => {
+                    let is_plain = |item: &ExprId| !matches!(tree.expr(*item).kind, ExprKind::Starred(_));
+                    items.iter().all(is_plain).then_some(items.len())
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
     fn arguments(&self, call: ExprId) -> Option<&[Arg]> {
         match self.kind(call) {
             ExprKind::Call { args, .. } => Some(args),
@@ -117,6 +134,7 @@ impl Script<'_> {
         let ends = row.ends.as_ref();
         row.without.iter().all(|name| value(name).is_none())
             && row.given.iter().all(is_given)
+            && row.positional.is_none_or(|most| positional > most)
             && has(&row.fraction, &|value| self.has_fraction(value))
             && has(&row.whole, &|value| matches!(self.kind(value), ExprKind::Int(_)))
             && ends.is_none_or(|ends| {

@@ -7,7 +7,7 @@ use crate::apis::index::text::Span as Releases;
 use crate::apis::index::{self, Answer, Index, Known};
 use crate::names::Mention;
 use crate::report::{Boundary, Fix};
-use crate::syntax::{ExprId, ExprKind, Tree};
+use crate::syntax::{ExprKind, Tree};
 use crate::trace::{At, Sight};
 use ustr::Ustr;
 
@@ -180,25 +180,23 @@ impl Script<'_> {
     /// What classes of the file override of a class of a framework that no longer heeds it.
     pub(super) fn deprecated_methods(&self, said: &[Mention]) -> Vec<Deprecated> {
         let module = self.project.module(self.file);
-        let class_of = |base: ExprId| {
-            let name = match &module.tree.expr(base).kind {
-                ExprKind::Name(name) => Some(*name),
-                _ => None,
-            };
-            let is_it = |mention: &&Mention| match (mention.expr, name) {
-                (Some(expr), _) => expr == base,
-                (None, Some(name)) => mention.path.rsplit('.').next() == Some(name.as_str()),
-                (None, None) => false,
-            };
-            said.iter().find(is_it).map(|mention| mention.path.clone())
-        };
         let mut found = Vec::new();
         for function in &module.tree.functions {
             let Some(class) = function.class else { continue };
-            let bases = module.tree.class(class).bases.iter();
-            let names = bases.filter_map(|base| Some(format!("{}.{}", class_of(base.value)?, function.name)));
-            let overridden =
-                names.filter_map(|name| self.deprecated_method(&name, self.at(function.name_span)));
+            let bases = self.framework_bases(said, class).into_iter();
+            let names = bases.map(|base| format!("{base}.{}", function.name));
+            let overridden = names.flat_map(|name| {
+                let whole = deprecated::of(&name).map(|row| (row, None, function.name_span));
+                let params = function.params.iter().filter_map(|param| {
+                    let row = deprecated::of_argument(&name, &param.name)?;
+                    Some((row, Some(param.name), param.span))
+                });
+                let rows = whole.into_iter().chain(params).filter(|(row, ..)| row.overridden);
+                let part = |(row, argument, span): (_, Option<Ustr>, _)| {
+                    self.deprecated_part(row, &name, argument.as_deref(), self.at(span))
+                };
+                rows.filter_map(part).collect::<Vec<_>>()
+            });
             // What the script calls itself it has for itself.
             found.extend(overridden.filter(|_| !is_called(&module.tree, function.name)));
         }
@@ -260,6 +258,14 @@ impl Script<'_> {
         }
         let found = self.deprecated_part(row, &name, argument, at)?;
         Some(Deprecated { fix, ..found })
+    }
+
+    /// What became of assigning to an attribute, as the rehearsal saw it.
+    pub fn deprecated_assignment(&self, attribute: &str, at: &At) -> Option<Deprecated> {
+        let name = self.own_name(attribute);
+        let (class, last) = name.rsplit_once('.')?;
+        let row = deprecated::of_assigned(class, last)?;
+        (at.place.file == self.file).then(|| self.deprecated_part(row, &name, None, at.clone()))?
     }
 
     /// Attributes of tensors that were deprecated, and that the tables do not know any more.

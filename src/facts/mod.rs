@@ -3,12 +3,14 @@
 
 mod apis;
 mod assumed;
+mod called;
 mod changed;
 mod coverage;
 mod data;
 mod deprecated;
 pub(crate) mod edits;
 pub mod gpus;
+mod inherited;
 pub mod layers;
 mod made;
 mod memory;

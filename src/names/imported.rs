@@ -78,7 +78,7 @@ pub fn spelled(tree: &Tree, names: &Names, path: &str) -> Option<String> {
 pub(super) type Roots = FxHashMap<Ustr, String>;
 
 /// Looked for once for each file: several rules ask of each expression what it says.
-fn roots<'t>(tree: &Tree, names: &'t Names) -> &'t Roots {
+pub(super) fn roots<'t>(tree: &Tree, names: &'t Names) -> &'t Roots {
     names.roots.get_or_init(|| find_roots(tree, names))
 }
 
@@ -116,7 +116,7 @@ fn find_roots(tree: &Tree, names: &Names) -> Roots {
 }
 
 /// Names that something other than an import binds, in whatever scope.
-fn rebound(tree: &Tree, names: &Names) -> FxHashSet<Ustr> {
+pub(super) fn rebound(tree: &Tree, names: &Names) -> FxHashSet<Ustr> {
     let mut found = names.rebound.clone();
     for expr in &tree.exprs {
         match &expr.kind {
@@ -245,7 +245,7 @@ fn dotted(attributes: &[Ustr]) -> String {
     attributes.iter().map(ustr::Ustr::as_str).collect::<Vec<_>>().join(".")
 }
 
-fn keywords(args: &[Arg]) -> Vec<(Ustr, Span)> {
+pub(super) fn keywords(args: &[Arg]) -> Vec<(Ustr, Span)> {
     let named = |arg: &Arg| match arg.kind {
         ArgKind::Keyword(name) => Some((name, arg.span)),
         _ => None,
@@ -490,10 +490,10 @@ fn answers(tree: &Tree, asking: &[u32]) -> FxHashSet<Ustr> {
     found
 }
 
-/// `hasattr`, `__version__`, `HAS_FOO`, `is_foo_available`, `K.backend()`.
+/// `hasattr`, `__version__`, `HAS_FOO`, `TORCH_GE_2_1`, `is_foo_available`, `K.backend()`.
 fn is_question(name: &str) -> bool {
-    const PARTS: [&str; 8] =
-        ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support"];
+    const PARTS: [&str; 9] =
+        ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support", "_ge_"];
     let name = name.to_ascii_lowercase();
     name == "backend" || PARTS.iter().any(|part| name.contains(part))
 }

@@ -1,6 +1,7 @@
 //! Which names a file binds, in which scope, and how they are used there; and the files of
 //! a project with the rules by which their imports find each other. Knows no framework.
 
+mod called;
 mod changes;
 mod imported;
 mod imports;
@@ -13,6 +14,7 @@ mod unbound;
 mod uses;
 mod walk;
 
+pub use called::{Star, bare_calls, starred_calls};
 pub use imported::{Mention, guards, is_only_looked_up, mentions, qualified, spelled, uses_of_import};
 pub use imports::{Imports, Worth};
 pub use library::Library;

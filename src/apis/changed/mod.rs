@@ -5,6 +5,7 @@ pub(crate) mod rows;
 
 pub use rows::{Breaks, Ends, Row, Rows};
 
+use rustc_hash::FxHashSet;
 use std::sync::LazyLock;
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
@@ -18,6 +19,18 @@ pub fn of(path: &str) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| row.names.iter().any(|name| name == path))
 }
 
+/// What the qualified names of rows are parts of.
+static HOLDERS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+    let names = ROWS.iter().flat_map(|row| &row.names);
+    names.filter_map(|name| Some(name.rsplit_once('.')?.0)).collect()
+});
+
+/// Whether rows are about parts of a class or module.
+pub fn is_holder(path: &str) -> bool {
+    let holders: &FxHashSet<&str> = &HOLDERS;
+    holders.contains(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,7 +40,8 @@ mod tests {
     fn rows_are_of_names_and_releases_that_are_known() {
         assert!(!ROWS.is_empty());
         for row in ROWS.iter() {
-            let asks = !row.without.is_empty() || !row.given.is_empty() || row.ends.is_some();
+            let is_told = !row.without.is_empty() || !row.given.is_empty() || row.ends.is_some();
+            let asks = is_told || row.positional.is_some() || row.unpacked.is_some();
             assert!(!row.source.is_empty() && asks, "{:?}", row.names);
             for name in &row.names {
                 let (_, index) = index::of(name).unwrap();

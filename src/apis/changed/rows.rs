@@ -22,6 +22,7 @@ pub struct Row {
     #[serde(default)]
     pub given: Vec<String>,
     /// The parameters, in their order, as far as they may be given by position.
+    #[serde(default)]
     pub params: Vec<String>,
     /// Names whose use in a file says that its author knows.
     #[serde(default)]
@@ -35,6 +36,12 @@ pub struct Row {
     /// An argument that has to be a text with another end.
     #[serde(default)]
     pub ends: Option<Ends>,
+    /// More arguments than this have to be given by position.
+    #[serde(default)]
+    pub positional: Option<usize>,
+    /// What the call gives has to be unpacked into so many names.
+    #[serde(default)]
+    pub unpacked: Option<usize>,
     /// Methods that are given what the call gives, and for which both meanings are the same.
     #[serde(default)]
     pub same_for: Vec<String>,

@@ -12,6 +12,12 @@ pub struct Row {
     /// It is this argument of theirs.
     #[serde(default)]
     pub argument: Option<String>,
+    /// It is about what overrides them: a framework calls it otherwise, or no longer.
+    #[serde(default)]
+    pub overridden: bool,
+    /// It is assigning to them: an attribute that became a property without a setter.
+    #[serde(default)]
+    pub assigned: bool,
     /// The release that deprecates it.
     pub since: String,
     /// The release from which on it is in order again.

@@ -1,11 +1,12 @@
 //! A name or an argument of a framework that newer releases warn of, or no longer have.
 
+use crate::apis::Transfer;
 use crate::apis::deprecated::{self, Row};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Deprecated, Fate, Findings, Script};
-use crate::interp::{Checker, DrawnByName, Indexed, Interp, MethodResult};
+use crate::interp::{AttributeWrite, Base, Checker, DrawnByName, Indexed, Interp, MethodResult};
 use crate::report::{Cause, Confidence, Diagnostic, Place, Severity};
-use crate::values::{ClassRef, Value};
+use crate::values::{ClassRef, Tensor, Value};
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,6 +24,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_method_result: Some(on_method),
     on_drawn_by_name: Some(on_drawn),
     on_index: Some(on_index),
+    on_attribute_write: Some(on_write),
     ..Checker::SILENT
 };
 
@@ -35,11 +37,17 @@ struct MethodUsed {
     argument: Option<Ustr>,
 }
 
+/// An attribute was assigned that a class of a framework no longer lets anybody assign.
+struct AttributeAssigned(Ustr);
+
 /// A tensor without dimensions was asked for an item.
 struct ScalarIndexed;
 
 fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     let Some(name) = method_of(result.api.name) else { return };
+    if !is_of_its_class(cx, result.receiver, name) {
+        return;
+    }
     let is_deprecated = |argument: &Ustr| deprecated::of_argument(&name, argument).is_some();
     let arguments = result.call.keywords.iter().map(|(argument, _)| *argument);
     let mut used: Vec<Option<Ustr>> = arguments.filter(is_deprecated).map(Some).collect();
@@ -53,12 +61,39 @@ fn on_method(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     }
 }
 
+/// Arrays and tables are looked up alike, and what nobody knows to be a table may be a list.
+fn is_of_its_class(cx: &Interp<'_>, receiver: &Value, method: Ustr) -> bool {
+    let class = method.rsplit_once('.').and_then(|(class, _)| cx.apis.get(Ustr::from(class))?.class.as_ref());
+    let makes = class.and_then(|class| class.makes.as_ref()).map(|makes| makes.verb);
+    let is_table = |tensor: &Tensor| tensor.is_table && tensor.rank() != Some(0);
+    makes != Some(Transfer::Table) || receiver.as_tensor().is_some_and(|tensor| is_table(tensor))
+}
+
 fn on_drawn(cx: &mut Interp<'_>, drawn: &DrawnByName) {
     let loader = cx.heap.get(drawn.loader);
     let is_torch = matches!(loader.class, ClassRef::Api(class) if class.starts_with("torch."));
     if is_torch && cx.supposed.seeded.is_none() {
         let confidence = loader.confidence;
         cx.observe(drawn.place, MethodUsed { name: Ustr::from(NEXT), argument: None }, confidence);
+    }
+}
+
+/// `self.hparams = hparams`, of a module for which a framework keeps that.
+fn on_write(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
+    let Value::Obj(object) = *write.receiver.bare() else { return };
+    for base in cx.lineage(cx.heap.get(object).class) {
+        let class = match base {
+            // A class of the project may have a property of its own.
+            Base::Project(class) if cx.heap.attr(class, write.name).is_some() => return,
+            Base::Project(_) => continue,
+            Base::Api(class) => class,
+            Base::Unknown => return,
+        };
+        if deprecated::of_assigned(&class, &write.name).is_some() && !cx.is_provided_for() {
+            let name = Ustr::from(&format!("{class}.{}", write.name));
+            let confidence = cx.heap.get(object).confidence;
+            cx.observe(write.place, AttributeAssigned(name), confidence);
+        }
     }
 }
 
@@ -85,9 +120,17 @@ fn check(script: &Script, out: &mut Findings) {
     let called = script.observed_once::<MethodUsed>();
     let called =
         called.filter_map(|(at, used)| script.deprecated_call(&used.name, used.argument.as_deref(), at));
-    let called: Vec<Deprecated> = called.chain(script.deprecated_attributes()).collect();
+    let assigned = script.observed_once::<AttributeAssigned>();
+    let assigned = assigned.filter_map(|(at, assigned)| script.deprecated_assignment(&assigned.0, at));
+    let called: Vec<Deprecated> = called.chain(assigned).chain(script.deprecated_attributes()).collect();
     let named = script.deprecated_names().iter();
-    for one in named.filter(|one| !matches!(one.fate, Fate::Apart { .. })).chain(&called) {
+    // What a class inherits is seen in the text and by the rehearsal.
+    let is_told = |one: &Deprecated| {
+        let is_same = |other: &Deprecated| other.at.place.span.contains(one.at.place.span);
+        one.row.assigned && called.iter().any(is_same)
+    };
+    let named = named.filter(|one| !matches!(one.fate, Fate::Apart { .. }) && !is_told(one));
+    for one in named.chain(&called) {
         out.push(finding(script, one), &one.at);
     }
     for (at, _) in script.observed_once::<ScalarIndexed>() {
@@ -102,6 +145,10 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
     let Deprecated { at, row, package, fate, fix, .. } = one;
     let what = what(one);
     let ends = row.fate.as_deref().unwrap_or("this raises an error");
+    let went = |gone: &str| match row.assigned {
+        true => format!("{what} raises an error since {package} {gone}"),
+        false => format!("{what} was removed in {package} {gone}: {ends}"),
+    };
     let (severity, message) = match fate {
         Fate::Warned { gone: None } => {
             (RULE.severity, format!("{what} is deprecated since {package} {}", row.since))
@@ -109,12 +156,10 @@ fn finding(script: &Script, one: &Deprecated) -> Diagnostic {
         Fate::Warned { gone: Some(gone) } => {
             (RULE.severity, format!("{what} is removed in {package} {gone}: {ends}"))
         }
-        Fate::Outlived { gone, .. } => {
-            (Severity::Warning, format!("{what} was removed in {package} {gone}: {ends}"))
-        }
+        Fate::Outlived { gone, .. } => (Severity::Warning, went(gone)),
         Fate::Dead { gone, .. } | Fate::Apart { gone, .. } => {
             let severity = if row.fate.is_some() { Severity::Warning } else { Severity::Error };
-            (severity, format!("{what} was removed in {package} {gone}: {ends}"))
+            (severity, went(gone))
         }
     };
     let mut finding = script.finding(RULE.id, severity, at, message);
@@ -163,6 +208,10 @@ pub(super) fn instead_of(row: &'static Row) -> Option<String> {
 fn what(one: &Deprecated) -> String {
     let last = one.name.rsplit('.').next().unwrap_or_default();
     match &one.argument {
+        _ if one.row.assigned => {
+            let from = one.name.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+            format!("assigning to `{}`", &one.name[from..])
+        }
         Some(argument) => format!("`{argument}` of `{last}`"),
         None => format!("`{}`", shown(&one.name)),
     }
