@@ -70,6 +70,9 @@ image_summary inv listdiff merge_all_summaries merge_summary mul neg nn.bidirect
 nn.seq2seq nn.state_saving_rnn pack scalar_summary select select_v2 sub train.SummaryWriter
 unpack""".split()
 
+# Other packages hand on what NumPy has.
+ARRAYS = [line[1:].split()[0] for line in (OUT / "numpy.txt").read_text().splitlines() if line.startswith(".") and line[1] != "."]
+
 PACKAGES = [
     Package(
         "torch", "torch", (1, 0), ["torch"], closed=["torch", "torch.nn.functional"], members=True,
@@ -145,7 +148,8 @@ PACKAGES = [
     # What stands around the frameworks: the names that its releases took away crash runs as well.
     Package("yaml", "pyyaml", (3, 10), ["yaml"]),
     Package("PIL", "pillow", (4, 0), ["PIL"]),
-    Package("scipy", "scipy", (0, 19), ["scipy"], closed=["scipy", "scipy.misc", "scipy.ndimage", "scipy.integrate", "scipy.signal", "scipy.interpolate"],
+    Package("scipy", "scipy", (0, 19), ["scipy"], bound=[(f"scipy.{name}", "0", "1.11.99") for name in ARRAYS],
+            closed=["scipy", "scipy.misc", "scipy.ndimage", "scipy.integrate", "scipy.signal", "scipy.interpolate"],
             shut=[f"scipy.{part}" for part in """cluster constants datasets differentiate fft fftpack io linalg odr optimize
                   setup sparse spatial special stats weave""".split()]),
     Package("sklearn", "scikit-learn", (0, 18), ["sklearn"], closed=["sklearn", "sklearn.impute", "sklearn.model_selection"],
