@@ -208,7 +208,8 @@ impl<'p> Interp<'p> {
         let expects = self.expectation(&loss.expects, call);
         let input_place = call.place_of(&loss.input).unwrap_or(call.place);
         let confidence = input.as_tensor().map_or(Confidence::High, |tensor| tensor.sure_of_mark());
-        let seen = Loss { loss: api.name, spec: *loss, expects, input, input_place, target };
+        let (made, in_arm, spec) = (call.layer, self.undecided_arms() > 0, *loss);
+        let seen = Loss { loss: api.name, spec, expects, input, input_place, target, made, in_arm };
         self.see(call.place, Sight::Loss(Rc::new(seen)), confidence);
     }
 

@@ -83,6 +83,8 @@ pub struct Invocation<'a> {
     /// What is applied: the entry's `gives`, or another part of it.
     pub gives: Option<&'a Apply<Transfer>>,
     pub place: Place,
+    /// Where the layer was made whose call this is.
+    pub layer: Option<Place>,
     bound: Vec<(Ustr, Passed)>,
     /// How many of them are given by position.
     by_position: usize,
@@ -107,6 +109,7 @@ impl<'a> Invocation<'a> {
             api,
             gives: api.gives.as_ref(),
             place: call.place,
+            layer: None,
             bound: Vec::with_capacity(params.len()),
             by_position: 0,
             rest: Vec::new(),

@@ -302,6 +302,7 @@ impl<'p> Interp<'p> {
             Some(_) => invocation::of_layer(api, target, call),
             None => Invocation::bind_to(target, &class.call_params, call),
         };
+        invocation.layer = Some(self.heap.get(object).site);
         let transfer = target.transfer();
         if transfer == Some(Transfer::ModelOutput) {
             return None;

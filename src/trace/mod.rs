@@ -344,6 +344,10 @@ pub struct Loss {
     pub input: Value,
     pub input_place: Place,
     pub target: Value,
+    /// Where it was created, if it is an object.
+    pub made: Option<Place>,
+    /// A test leads here, which may tell which loss it is.
+    pub in_arm: bool,
 }
 
 /// The loss that a model was compiled with, and what its last layer does.

@@ -112,7 +112,9 @@ impl Heap {
             }
             Value::Obj(object) => {
                 let (state, class) = (&self.get(*object).state, self.get(*object).class);
-                let has_methods = matches!((state, class), (State::Plain, ClassRef::Project(_)));
+                // What owns nothing and changes nothing but itself: a loss, a schedule.
+                let has_methods =
+                    matches!((state, class), (State::Plain, ClassRef::Project(_) | ClassRef::Api(_)));
                 (has_methods || self.is_class(*object)).then(|| vec![value.clone()])
             }
             _ => None,

@@ -364,7 +364,6 @@ impl Heap {
                 Some(either) => Value::Obj(either),
                 None if self.goes_through(*x, b) => a.clone(),
                 None if self.goes_through(*y, a) => b.clone(),
-                None if !self.is_class(*x) && !self.is_class(*y) => Value::Unknown,
                 None => self.join_callables(a, b),
             },
             _ => self.join_callables(a, b),

@@ -71,7 +71,7 @@ fn misread_labels<'a>(script: &Script<'a>) -> Vec<Misread<'a>> {
             };
             losses.iter().filter_map(of_output).collect()
         }
-        Sight::Loss(loss) if !several.contains(&at.place) => {
+        Sight::Loss(loss) if !several.contains_key(&at.place) => {
             misread(at, at.place, loss.spec, (&loss.input, &loss.target), None).into_iter().collect()
         }
         _ => Vec::new(),

@@ -1,6 +1,6 @@
 //! A divergence of what is no logarithm of probabilities, or to what is none.
 
-use super::taught::{TaughtLoss, taught_losses};
+use super::taught::{TaughtLoss, taught_losses, with_choice};
 use crate::apis::{Expects, Mark};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
@@ -33,6 +33,8 @@ struct Misuse {
     /// Where that was made.
     made: Place,
     of: Argument,
+    /// Where the divergence was created, if it is one of several losses.
+    chosen: Option<Place>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,7 @@ fn check(script: &Script, out: &mut Findings) {
             .note(misuse.note())
             .help(misuse.help())
             .fix(misuse.fix(script));
-        out.push(finding, &misuse.at);
+        out.push(with_choice(finding, misuse.chosen), &misuse.at);
     }
 }
 
@@ -80,7 +82,7 @@ fn misuses(script: &Script) -> Vec<Misuse> {
     for loss in taught_losses(script) {
         let Some((given, made, of)) = loss.misuse(script) else { continue };
         if seen.insert(loss.at.place) {
-            found.push(Misuse { at: loss.at, given, made, of });
+            found.push(Misuse { chosen: loss.chosen, at: loss.at, given, made, of });
         }
     }
     found

@@ -1,7 +1,7 @@
 //! A likelihood of something that is no logarithm of probabilities.
 
 use super::heads::replay_of_heads;
-use super::taught::{Misfit, unlogged_likelihoods};
+use super::taught::{Misfit, unlogged_likelihoods, with_choice};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::report::Severity;
@@ -49,6 +49,6 @@ fn check(script: &Script, out: &mut Findings) {
             .note(note)
             .replay(heads.map(|heads| replay_of_heads(script, heads)))
             .help("apply `log_softmax(x, dim=1)` to the logits, or use `CrossEntropyLoss` on the logits");
-        out.push(finding, &loss.at);
+        out.push(with_choice(finding, loss.chosen), &loss.at);
     }
 }

@@ -1,7 +1,7 @@
 //! A sigmoid too many before a loss, or none where it needs one.
 
 use super::heads::replay_of_heads;
-use super::taught::{Misfit, MisfitLoss, sigmoid_misfits};
+use super::taught::{Misfit, MisfitLoss, sigmoid_misfits, with_choice};
 use super::threshold::thresholds;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -37,7 +37,7 @@ fn check(script: &Script, out: &mut Findings) {
                     .filter(|_| !matches!(loss.misfit, Misfit::SigmoidOfClasses | Misfit::SoftmaxOfBinary))
                     .map(|heads| replay_of_heads(script, heads)),
             );
-        out.push(finding, &loss.at);
+        out.push(with_choice(finding, loss.chosen), &loss.at);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::heads::{Heads, replay_of_heads};
 use super::softmax_removal::without_softmax;
-use super::taught::taught_losses;
+use super::taught::{taught_losses, with_choice};
 use crate::apis::{Expects, Mark};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
@@ -31,6 +31,8 @@ pub(super) struct SoftmaxedLoss {
     /// The loss expects logits because a flag says so.
     by_flag: bool,
     heads: Option<Heads>,
+    /// Where the loss was created, if it is one of several.
+    chosen: Option<Place>,
 }
 
 pub(super) static CHECKER: Checker = Checker { on_api_result: Some(applied), ..Checker::SILENT };
@@ -89,7 +91,7 @@ fn check(script: &Script, out: &mut Findings) {
                 false => Fix::guess("remove the softmax", fix.edits),
             })
         };
-        out.push(finding.fix(fix), &loss.at);
+        out.push(with_choice(finding.fix(fix), loss.chosen), &loss.at);
     }
 }
 
@@ -100,7 +102,13 @@ fn softmaxed_losses(script: &Script) -> Vec<SoftmaxedLoss> {
         let Some((Mark::Softmax, softmax)) = loss.input.mark else { continue };
         if loss.expects == Expects::Logits && seen.insert(loss.at.place) {
             let heads = loss.heads();
-            found.push(SoftmaxedLoss { at: loss.at, softmax, by_flag: loss.compiled, heads });
+            found.push(SoftmaxedLoss {
+                chosen: loss.chosen,
+                at: loss.at,
+                softmax,
+                by_flag: loss.compiled,
+                heads,
+            });
         }
     }
     found

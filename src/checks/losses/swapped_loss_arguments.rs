@@ -25,7 +25,7 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, sight) in script.sightings() {
         let Sight::Loss(loss) = sight else { continue };
         let Some((labels, output)) = swapped(loss) else { continue };
-        if several.contains(&at.place) || !seen.insert(at.place) {
+        if several.contains_key(&at.place) || !seen.insert(at.place) {
             continue;
         }
         let confidence = at.confidence.min(labels.confidence).min(output.confidence);

@@ -3,10 +3,10 @@
 use super::heads::Heads;
 use crate::apis::{Expects, LossSpec, Mark};
 use crate::facts::{Places, Script};
-use crate::report::{Confidence, Place};
+use crate::report::{Confidence, Diagnostic, Place};
 use crate::trace::{At, CompiledLoss, Effect, Loss, Sight, Visit, visits};
 use crate::values::{Graph, Int, ObjSet, Tensor, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::cell::LazyCell;
 use ustr::Ustr;
 
@@ -23,6 +23,8 @@ pub(super) struct TaughtLoss<'a> {
     pub compiled: bool,
     /// Nothing is recorded: it only says how good the model is.
     pub measured: bool,
+    /// Where it was created, of one that is chosen of several.
+    pub chosen: Option<Place>,
 }
 
 /// A loss that gets something else than it expects.
@@ -36,6 +38,8 @@ pub(super) struct MisfitLoss {
     pub heads: Option<Heads>,
     /// It teaches nothing, and is only reported.
     pub measured: bool,
+    /// Where it was created, of one that is chosen of several.
+    pub chosen: Option<Place>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +80,7 @@ fn losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
         _ => Vec::new(),
     };
     script.sightings().flat_map(single).filter_map(move |(at, taught)| {
-        let one_of_several = several.contains(&at.place);
+        let one_of_several = several.contains_key(&at.place);
         let (name, spec, expects, output, target, place) = match taught {
             Taught::Called(loss) => {
                 (loss.loss, loss.spec, loss.expects, &loss.input, Some(&loss.target), at.place)
@@ -84,17 +88,22 @@ fn losses<'a>(script: &Script<'a>) -> impl Iterator<Item = TaughtLoss<'a>> {
             Taught::Compiled(loss) => (loss.loss, loss.spec, loss.expects, &loss.output, None, loss.place),
         };
         let input: &Tensor = output.as_tensor()?;
-        // What surely went through a softmax fits no choice of a loss that takes logits.
+        // What surely went through a softmax fits no choice of a loss that takes logits, and what is the same
+        // whichever loss is chosen was not made for one of them.
         let misfits = expects == Expects::Logits && matches!(input.mark, Some((Mark::Softmax, _)));
-        if one_of_several && !misfits {
+        if several.get(&at.place).is_some_and(|inputs| !misfits && !inputs.are_one) {
             return None;
         }
         let compiled = target.is_none();
         let doubt = if one_of_several { Confidence::Medium } else { Confidence::High };
         let at = At { place, confidence: at.confidence.min(input.sure_of_mark()).min(doubt), ..at.clone() };
         let measured = !compiled && matches!(input.graph, Graph::None);
+        let chosen = match taught {
+            Taught::Called(loss) if one_of_several => loss.made,
+            _ => None,
+        };
         let is_made = !measured || input.learned;
-        is_made.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled, measured })
+        is_made.then_some(TaughtLoss { at, name, spec, expects, input, target, compiled, measured, chosen })
     })
 }
 
@@ -118,16 +127,30 @@ enum Taught<'a> {
     Compiled(&'a CompiledLoss),
 }
 
+/// What the losses get of which one is called at a place.
+pub(super) struct ChosenLosses {
+    /// It is the same thing for all of them, made at one place, and no test on the way there tells which it is.
+    are_one: bool,
+}
+
 /// Places where one of several losses is called: the choice may fit what they are called on.
-pub(super) fn several_losses(script: &Script) -> FxHashSet<Place> {
-    let mut known: FxHashMap<Place, Ustr> = FxHashMap::default();
-    let mut several = FxHashSet::default();
+pub(super) fn several_losses(script: &Script) -> FxHashMap<Place, ChosenLosses> {
+    let mut known: FxHashMap<Place, (Ustr, Option<(Mark, Place)>)> = FxHashMap::default();
+    let mut several = FxHashMap::default();
+    let mut differ = Places::default();
     for (at, sight) in script.sightings() {
-        if let Sight::Loss(loss) = sight
-            && *known.entry(at.place).or_insert(loss.loss) != loss.loss
-        {
-            several.insert(at.place);
+        let Sight::Loss(loss) = sight else { continue };
+        let mark = loss.input.as_tensor().and_then(|input| input.mark);
+        let first = *known.entry(at.place).or_insert((loss.loss, mark));
+        if mark.is_none() || first.1 != mark || loss.in_arm {
+            differ.insert(at.place);
         }
+        if first.0 != loss.loss {
+            several.insert(at.place, ChosenLosses { are_one: true });
+        }
+    }
+    for (place, inputs) in &mut several {
+        inputs.are_one = !differ.contains(place);
     }
     several
 }
@@ -183,11 +206,19 @@ fn misfits<'a>(
         let (Some(misfit), Some((_, made))) = (judge(&loss), loss.input.mark) else { continue };
         if seen.insert(loss.at.place) {
             let (heads, flag) = (loss.heads(), loss.spec.expects.flag());
-            let measured = loss.measured;
-            found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads, measured });
+            let (measured, chosen) = (loss.measured, loss.chosen);
+            found.push(MisfitLoss { at: loss.at, misfit, made, flag, heads, measured, chosen });
         }
     }
     found
+}
+
+/// Says which of several losses it is that a finding is about.
+pub(super) fn with_choice(finding: Diagnostic, chosen: Option<Place>) -> Diagnostic {
+    match chosen {
+        Some(place) => finding.because(place, "with this loss, one of several that the script chooses from"),
+        None => finding,
+    }
 }
 
 impl TaughtLoss<'_> {

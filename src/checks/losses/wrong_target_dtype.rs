@@ -82,7 +82,7 @@ fn indexed_predictions(script: &Script, out: &mut Findings) {
     for (at, sight) in script.sightings() {
         let Sight::Loss(loss) = sight else { continue };
         let Some((input, dtype)) = indices(loss) else { continue };
-        if several.contains(&at.place) || !seen.insert(at.place) {
+        if several.contains_key(&at.place) || !seen.insert(at.place) {
             continue;
         }
         let at = At { confidence: at.confidence.min(input.confidence), ..at.clone() };
