@@ -114,7 +114,7 @@ impl<'p> Interp<'p> {
             self.on_test(&Test { expr: *test, value: &value, began });
             self.asked_truth(*test, &value);
             self.on_condition(*test);
-            let holds = self.truth(&value);
+            let holds = self.truth(&value).filter(|holds| *holds || !self.is_left_to_callers(*test, body));
             if holds == Some(false) {
                 continue;
             }

@@ -88,7 +88,7 @@ impl Interp<'_> {
     }
 
     /// Whether something is so of a class, or of one of the project that it inherits from.
-    fn of_some_class(&self, class: ClassRef, is_so: impl Fn(&ClassState) -> bool) -> bool {
+    pub(super) fn of_some_class(&self, class: ClassRef, is_so: impl Fn(&ClassState) -> bool) -> bool {
         self.lineage(class).into_iter().any(|base| {
             let Base::Project(base) = base else { return false };
             matches!(&self.heap.get(base).state, State::Class(state) if is_so(state))

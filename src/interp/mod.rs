@@ -56,6 +56,7 @@ mod layered;
 mod left_behind;
 mod left_open;
 mod lineage;
+mod left_out;
 mod listing;
 mod loops;
 mod models;

@@ -138,6 +138,8 @@ impl<'p> Interp<'p> {
                 let refined = if is_none { Value::None } else { (*value).clone() };
                 self.assign(target, refined);
             }
+            // On this way a caller has said what it is.
+            Value::None if !is_none => self.assign(target, Value::Unknown),
             Value::Grad(_) => self.unread(),
             _ => {}
         }
