@@ -119,9 +119,16 @@ impl<'p> Interp<'p> {
                 self.on_missing_attribute(&MissingAttribute { value, name, place });
                 Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
             }
-            _ => named_part(value, name).or_else(|| python::attribute(self, value, &name)).unwrap_or_else(
-                || Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) })),
-            ),
+            _ => {
+                let part = named_part(value, name).or_else(|| python::attribute(self, value, &name));
+                // What is a number on every way would have failed long ago.
+                if part.is_none() && self.is_apart() && matches!(value, Value::Int(_) | Value::Float(_)) {
+                    self.on_missing_attribute(&MissingAttribute { value, name, place });
+                }
+                part.unwrap_or_else(|| {
+                    Value::Bound(Rc::new(Bound { receiver: value.clone(), method: Method::Builtin(name) }))
+                })
+            }
         }
     }
 

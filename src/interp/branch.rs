@@ -1,7 +1,7 @@
 //! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
-use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, questions, stmt::Flow};
+use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, apart::Rest, questions, stmt::Flow};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, LoopId, Node, When};
@@ -77,7 +77,7 @@ impl<'p> Interp<'p> {
     }
 
     pub(super) fn if_statement(&mut self, arms: &'p [(ExprId, Block)], otherwise: &'p [StmtId]) -> Flow {
-        let began = self.moment();
+        let (began, rest) = (self.moment(), self.take_rest());
         let (open, when) = self.open_arms(arms, otherwise);
         let only = match open.as_slice() {
             [only] => Some(*only),
@@ -90,7 +90,7 @@ impl<'p> Interp<'p> {
         self.on_branch(&branch);
         let flow = match only {
             Some(only) => self.arm(only),
-            None => self.either_arm(open, when),
+            None => self.either_arm(open, when, rest),
         };
         self.on_branch_end(&branch);
         flow
@@ -171,7 +171,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Runs arms of which any may be the one that is taken.
-    fn either_arm(&mut self, open: Vec<OpenArm<'p>>, when: When) -> Flow {
+    fn either_arm(&mut self, open: Vec<OpenArm<'p>>, when: When, rest: &'p [StmtId]) -> Flow {
         let tests: Rc<[ExprId]> = open.iter().filter_map(|arm| arm.test).collect();
         let body = open.first().map_or(&[][..], |arm| arm.body);
         let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
@@ -197,7 +197,7 @@ impl<'p> Interp<'p> {
         }
         let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
         let before = self.trace.last().map_or(0, Vec::len);
-        let flow = self.branch(when, &mut arms);
+        let flow = self.branch_before(when, &mut arms, Rest { stmts: rest, tests: &tests });
         questions::note(self, &tests, before);
         flow
     }
@@ -258,6 +258,11 @@ impl<'p> Interp<'p> {
 
     /// Runs each arm from here and goes on with what any of them left.
     pub(super) fn branch(&mut self, when: When, arms: &mut [Arm<'_, 'p>]) -> Flow {
+        self.branch_before(when, arms, Rest { stmts: &[], tests: &[] })
+    }
+
+    /// The same before the rest of a block, which runs once for each arm where they have to be kept apart.
+    pub(super) fn branch_before(&mut self, when: When, arms: &mut [Arm<'_, 'p>], rest: Rest<'_, 'p>) -> Flow {
         let mut nodes = Vec::with_capacity(arms.len());
         let mut ends = Vec::with_capacity(arms.len());
         let recorded = self.ambient.grad;
@@ -276,6 +281,9 @@ impl<'p> Interp<'p> {
             ends.push((flow, self.heap.rollback()));
         }
         // Each way goes on with what it has set, and behind them it is what all of them have.
+        if self.are_kept_apart(when, &ends, rest) {
+            self.go_on_apart(when, &mut nodes, &mut ends, rest);
+        }
         let first = left.first().copied().unwrap_or(recorded);
         self.ambient.grad = if left.iter().all(|mode| *mode == first) { first } else { None };
         if nodes.iter().any(|arm| !arm.is_empty()) {
@@ -390,27 +398,6 @@ impl<'p> Interp<'p> {
         let tree = self.here();
         body.iter()
             .any(|stmt| matches!(tree.stmt(*stmt).kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. }))
-    }
-
-    pub(super) fn match_statement(&mut self, subject: ExprId, cases: &'p [Case]) -> Flow {
-        self.eval(subject);
-        let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
-        let mut total = false;
-        for case in cases {
-            total |= case.irrefutable;
-            closures.push(Box::new(move |interp| {
-                case.binds.iter().for_each(|name| interp.set_name(*name, Value::Unknown));
-                if let Some(guard) = case.guard {
-                    interp.eval(guard);
-                }
-                interp.block(&case.body)
-            }));
-        }
-        if !total {
-            closures.push(Box::new(|_| Flow::Next));
-        }
-        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
-        self.branch(When::Unknown, &mut arms)
     }
 
     /// What decides a test whose outcome is not known.

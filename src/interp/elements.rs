@@ -5,7 +5,7 @@ use super::call_path::CallPath;
 use super::{ElementRead, ElementWrite, Interp};
 use crate::apis::Transfer;
 use crate::report::Place;
-use crate::syntax::CompareOp;
+use crate::syntax::{CompareOp, ExprId};
 use crate::trace::LoopId;
 use crate::values::*;
 use smallvec::SmallVec;
@@ -26,6 +26,12 @@ pub(super) struct Passes {
     pub(super) endings: Vec<(CallPath, Place)>,
     /// Ways of branches that are running.
     pub(super) arms: usize,
+    /// What follows a branch runs for one of its ways.
+    pub(super) apart: bool,
+    /// How many steps that took beyond one run.
+    pub(super) spent_apart: u32,
+    /// The test of the conditional expression that ran last and gives one of two things that have nothing in common.
+    pub(super) chosen: Option<(ExprId, Value, Value)>,
 }
 
 /// One pass of a loop that counts one by one.

@@ -29,6 +29,9 @@ pub(super) struct Frame<'p> {
     pub(super) site: Option<(Place, Ustr)>,
     /// The body of the `with` statement that this generator is the context of.
     pub(super) around: Option<Around<'p>>,
+    /// What follows the statement in its block, and whether the statement has run that, too.
+    pub(super) rest: &'p [StmtId],
+    pub(super) rest_ran: bool,
     /// Tells it from all other frames.
     pub(super) serial: u32,
 }
@@ -80,6 +83,8 @@ impl<'p> Interp<'p> {
             class: None,
             site,
             around: None,
+            rest: &[],
+            rest_ran: false,
             serial: self.sites.frames,
         });
     }

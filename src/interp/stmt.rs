@@ -1,8 +1,9 @@
 //! Statements: what each form does, and how a block of them ends.
 
+use super::branch::{Arm, Boxed};
 use super::{ExpressionStatement, Interp, Return};
 use crate::syntax::*;
-use crate::trace::{Exit, Node};
+use crate::trace::{Exit, Node, When};
 use crate::values::*;
 
 /// How a block ends.
@@ -17,9 +18,16 @@ impl<'p> Interp<'p> {
             if !self.burn(1) {
                 return Flow::Next;
             }
+            let rest = &block[index + 1..];
+            if let Some(frame) = self.frames.last_mut() {
+                frame.rest = rest;
+            }
             let flow = self.stmt(stmt);
+            if self.has_run_rest() {
+                return flow;
+            }
             if flow != Flow::Next {
-                self.on_block_exit(&block[index + 1..]);
+                self.on_block_exit(rest);
                 return flow;
             }
         }
@@ -45,7 +53,7 @@ impl<'p> Interp<'p> {
                     return self.exit(Exit::Raise);
                 }
             }
-            StmtKind::Assign { targets, value } => self.assign_statement(targets, *value),
+            StmtKind::Assign { targets, value } => return self.assign_apart(targets, *value),
             StmtKind::AugAssign { target, op, value } => self.aug_assign(*target, *op, *value),
             StmtKind::AnnAssign { target, annotation, value } => {
                 self.ann_assign(*target, *annotation, *value);
@@ -94,6 +102,27 @@ impl<'p> Interp<'p> {
             StmtKind::Match { subject, cases } => return self.match_statement(*subject, cases),
         }
         Flow::Next
+    }
+
+    fn match_statement(&mut self, subject: ExprId, cases: &'p [Case]) -> Flow {
+        self.eval(subject);
+        let mut closures: Vec<Boxed<'p, 'p>> = Vec::new();
+        let mut total = false;
+        for case in cases {
+            total |= case.irrefutable;
+            closures.push(Box::new(move |interp| {
+                case.binds.iter().for_each(|name| interp.set_name(*name, Value::Unknown));
+                if let Some(guard) = case.guard {
+                    interp.eval(guard);
+                }
+                interp.block(&case.body)
+            }));
+        }
+        if !total {
+            closures.push(Box::new(|_| Flow::Next));
+        }
+        let mut arms: Vec<Arm<'_, 'p>> = closures.iter_mut().map(|arm| &mut **arm as Arm<'_, 'p>).collect();
+        self.branch(When::Unknown, &mut arms)
     }
 
     pub(super) fn exit(&mut self, exit: Exit) -> Flow {

@@ -9,8 +9,8 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
 use crate::report::{Confidence, FileId, Place, Severity};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
-use crate::values::{ClassRef, ObjId, State, Value};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree, faults};
+use crate::values::{ClassRef, Int, Num, ObjId, State, Tag, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -32,6 +32,15 @@ pub(super) const RAISES: &str = "this raises an `AttributeError`";
 /// What tuples, lists, sets, named tuples and sizes have as tensors and modules do.
 const OF_CONTAINERS: [&str; 10] =
     ["add", "copy", "count", "index", "indices", "numel", "remove", "sort", "update", "values"];
+
+/// What numbers have as tensors do.
+const OF_NUMBERS: [&str; 2] = ["imag", "real"];
+
+const DICTIONARY: &str = "a dictionary";
+
+/// What dictionaries had in Python 2.
+const OF_PYTHON2: [&str; 7] =
+    ["has_key", "iteritems", "iterkeys", "itervalues", "viewitems", "viewkeys", "viewvalues"];
 
 /// By these a class answers for any name.
 const ANSWERING: [&str; 2] = ["__getattr__", "__getattribute__"];
@@ -59,6 +68,8 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
     let Some(of) = lacking(cx, value, name) else { return };
     // What a value is may depend on the test around it; whose method runs does not.
     let sure = match cx.undecided_arms() {
+        // Whether one of two ways is ever taken is not known.
+        0 if cx.is_apart() => Confidence::Medium,
         0 => Confidence::High,
         _ if is_of_self(cx, place) => Confidence::Medium,
         _ => Confidence::Low,
@@ -94,15 +105,33 @@ fn read_at(cx: &Interp<'_>, place: Place) -> Option<(ExprId, Ustr)> {
 ///
 /// A list may stand for a container that is followed as one, a tuple for nothing else but a batch.
 fn lacking(cx: &Interp<'_>, value: &Value, name: Ustr) -> Option<Rc<str>> {
+    if let Value::Int(Num { int: Int::Known(_), tag: Tag::None, .. }) | Value::Float(Some(_)) = value {
+        let lacks = is_of_frameworks(cx, name) && !OF_NUMBERS.contains(&name.as_str());
+        return lacks.then(|| Rc::from("a number"));
+    }
     if matches!(value, Value::Tuple(_)) {
         return is_of_frameworks(cx, name).then(|| Rc::from("a tuple or list"));
     }
     let object = value.as_obj()?;
+    if is_dictionary(cx, object) && OF_PYTHON2.contains(&name.as_str()) {
+        return Some(Rc::from(DICTIONARY));
+    }
     // What begins so belongs to the language, or to the inside of a framework.
     let is_public = matches!(cx.heap.get(object).class, ClassRef::Project(_)) && !name.starts_with('_');
     let is_absent = || is_closed(cx, object, name) && !is_bound_anywhere(cx, name);
     let lacks = is_public && is_made_here(cx, object) && is_absent();
     lacks.then(|| Rc::from(format!("`{}`", cx.class_name(object))))
+}
+
+/// What is written as `{...}` is a dictionary, and stands for nothing else.
+fn is_dictionary(cx: &Interp<'_>, object: ObjId) -> bool {
+    let here = cx.heap.get(object);
+    let is_plain = here.class == ClassRef::Builtin && !cx.heap.is_merged(object);
+    is_plain && matches!(here.state, State::Dict(_)) && {
+        let module = cx.module(here.site.file);
+        let made = module.expr_at(here.site.span).map(|expr| &module.tree.expr(expr).kind);
+        matches!(made, Some(ExprKind::Dict(_)))
+    }
 }
 
 fn is_of_frameworks(cx: &Interp<'_>, name: Ustr) -> bool {
@@ -189,12 +218,21 @@ fn binds(tree: &Tree, name: Ustr) -> bool {
     is_written || by_expr || tree.functions.iter().any(by_function)
 }
 
+/// Dictionaries of Python 2 have `iteritems` and `has_key`.
+fn is_python2(script: &Script, place: Place) -> bool {
+    let module = script.project.module(place.file);
+    faults(&module.source.text, &module.tree, &module.source.cells()).is_python2
+}
+
 fn check(script: &Script, out: &mut Findings) {
     for (at, absent) in script.observed_once::<Absent>() {
         if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
         }
         let Absent { of, name } = absent;
+        if &**of == DICTIONARY && is_python2(script, at.place) {
+            continue;
+        }
         let message = format!("{of} has no attribute `{name}`");
         let finding = script.finding(RULE.id, RULE.severity, at, message);
         out.push(finding.note(RAISES), at);

@@ -16,6 +16,12 @@ pub(super) struct ForeignSuper {
     pub named: Rc<str>,
 }
 
+/// `super(self, Net)`: the class has to come first.
+pub(super) struct SwappedSuper {
+    pub instance: Ustr,
+    pub class: Ustr,
+}
+
 /// `super.__init__()` in a class: where `super` ends lacks a call.
 pub(super) struct UncalledSuper {
     pub class: Rc<str>,
@@ -34,7 +40,14 @@ fn read(cx: &mut Interp<'_>, file: FileId) {
         let (Some(class), Some(own)) = (method.class, method.params.first()) else { continue };
         let from = calls.partition_point(|call| call.span.start < method.span.start);
         let inside = calls[from..].iter().take_while(|call| call.span.end <= method.span.end);
-        for call in inside.filter(|call| call.instance == own.name) {
+        for call in inside {
+            if (call.class, call.instance) == (own.name, tree.class(class).name) {
+                let swapped = SwappedSuper { instance: call.class, class: call.instance };
+                cx.observe(Place::new(file, call.span), swapped, Confidence::High);
+            }
+            if call.instance != own.name {
+                continue;
+            }
             let class = cx.class_object(file, class).filter(|class| is_foreign(cx, file, *class, call.class));
             if let Some(class) = class {
                 let (class, named) = (cx.name_of_class(class), Rc::from(call.class.as_str()));

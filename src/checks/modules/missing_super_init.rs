@@ -1,7 +1,7 @@
 //! A module whose constructor leaves out the constructor of the framework.
 
 use super::construction::UnreadyModule;
-use super::foreign_super::{ForeignSuper, UncalledSuper};
+use super::foreign_super::{ForeignSuper, SwappedSuper, UncalledSuper};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script, walked};
@@ -60,8 +60,27 @@ fn check(script: &Script, out: &mut Findings) {
             at,
         );
     }
+    swapped_supers(script, out);
     uncalled_supers(script, out);
     undefined_supers(script, out);
+}
+
+fn swapped_supers(script: &Script, out: &mut Findings) {
+    for (at, swapped) in script.observed_once::<SwappedSuper>() {
+        let SwappedSuper { instance, class } = swapped;
+        let edits = vec![script.draft(at.place.file).replace(at.place.span, "super()")];
+        let finding = script
+            .finding(
+                RULE.id,
+                RULE.severity,
+                at,
+                format!("`super({instance}, {class})` has its arguments swapped"),
+            )
+            .note("Python raises `TypeError: super() argument 1 must be a type`")
+            .help("call `super()` without arguments")
+            .fix(Some(Fix::safe("call `super()` without arguments", edits)));
+        out.push(finding, at);
+    }
 }
 
 /// `super.__init__()`. That a module is not ready after it has been said before.
