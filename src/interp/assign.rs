@@ -1,7 +1,7 @@
 //! Assignments: targets of every form, unpacking, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Augment, Interp, Unpacked, Update, heads, python, roles::is_guessed};
+use super::{Assignment, Augment, Interp, Unpacked, Update, heads, python, roles::is_guessed, switches};
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
@@ -74,6 +74,9 @@ impl<'p> Interp<'p> {
         };
         if let Some(text) = self.stated(name) {
             return text;
+        }
+        if matches!(value, Value::Bool(Some(_))) && matches!(tree.expr(target).kind, ExprKind::Name(_)) {
+            return switches::set_by_hand(self, *name, written, value);
         }
         let Value::Int(num) = &value else { return value };
         let literal = matches!(tree.expr(written).kind, ExprKind::Int(_) | ExprKind::Binary { .. });

@@ -92,6 +92,7 @@ mod stacked;
 mod stmt;
 mod streams;
 mod supposed;
+mod switches;
 mod taken;
 mod templates;
 
