@@ -7,6 +7,7 @@ use super::model::{Labels, Mark, Order, Pairs, Role, Targets};
 pub(crate) const OWNED: &[&str] = &[
     "attributes",
     "backward",
+    "build",
     "step",
     "clear",
     "cells",

@@ -3,6 +3,7 @@
 
 use super::{Call, Interp, Invocation, lineage::Base};
 use crate::apis::{Api, Role, Transfer};
+use crate::report::Place;
 use crate::values::{Learned, ModuleState, ObjId, State, Value};
 use ustr::Ustr;
 
@@ -78,4 +79,15 @@ fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
     let is_layer =
         apis.role(first.name) == Some(Role::Module) && apis.class_of(Role::Module) != Some(first.name);
     Some(first).filter(|_| is_layer)
+}
+
+impl Interp<'_> {
+    /// A framework may make the rest of an instance once it knows the shape of its input.
+    pub(super) fn build_parts(&mut self, object: ObjId, place: Place) {
+        if self.owns(self.heap.get(object).class, "build")
+            && let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("build"))
+        {
+            self.inline(&closure, Some(&Value::Obj(object)), &Call::with(place, [Value::Unknown]));
+        }
+    }
 }
