@@ -151,6 +151,7 @@ impl Script<'_> {
     /// What optimizers have, and what the script does something else with; `None` where that may be anything.
     fn spared<'v>(&self, acts: impl Iterator<Item = &'v Visit<'v>>) -> Option<ObjSet> {
         let (mut spared, mut optimizers) = (Vec::new(), FxHashSet::default());
+        let mut loads: Vec<ObjSet> = Vec::new();
         // An instance that stands for those of callers has its optimizer from before the rehearsal.
         for state in self.rehearsal.heap.optimizers().filter_map(|optimizer| self.optimizer_known(optimizer))
         {
@@ -174,15 +175,30 @@ impl Script<'_> {
                 }
                 Effect::Touch { objects, .. }
                 | Effect::Read { objects }
-                | Effect::WriteGradients { objects, .. }
-                | Effect::Restore { objects } => {
+                | Effect::WriteGradients { objects, .. } => {
                     spared.extend(self.with_inner(objects).iter());
                 }
+                Effect::Restore { objects } => loads.push(self.with_inner(objects)),
                 Effect::UnseenStep => return None,
                 _ => {}
             }
         }
+        let given: ObjSet = spared.iter().copied().collect();
+        for loaded in loads {
+            // What no optimizer has any part of is not what is trained here.
+            let is_trained = loaded.iter().any(|object| given.contains(object));
+            spared.extend(loaded.iter().filter(|object| !(is_trained && self.goes_on(*object))));
+        }
         Some(spared.into_iter().collect())
+    }
+
+    /// Whether a module is loaded to go on with a training, from what the script itself has saved: it is as it was
+    /// made where the training begins.
+    fn goes_on(&self, module: ObjId) -> bool {
+        let rehearsal = self.rehearsal;
+        rehearsal.resumed.contains(module)
+            && rehearsal.saved.contains(module)
+            && !rehearsal.copied.contains(module)
     }
 
     fn with_inner(&self, objects: &ObjSet) -> ObjSet {

@@ -407,6 +407,7 @@ impl<'p> Interp<'p> {
     /// What a module or optimizer gives to be saved: of a module, its tensors, where they are and without their graph.
     pub(super) fn state_dict(&mut self, call: &Invocation) -> Value {
         let module = call.nth(0).as_obj().filter(|object| self.heap.get(*object).module().is_some());
+        module.into_iter().for_each(|module| self.note_saved(module));
         let tensor = module.map(|module| {
             Value::tensor(Tensor {
                 graph: Graph::None,

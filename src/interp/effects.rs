@@ -78,7 +78,10 @@ impl<'p> Interp<'p> {
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Empty => self.empty(&arg(0), call.place),
-                Verb::Restore => self.restore(&arg(0), call.place),
+                Verb::Restore => {
+                    self.note_resumed(&arg(0), &arg(1));
+                    self.restore(&arg(0), call.place);
+                }
                 Verb::Exhaust => self.spend(&arg(0), call.place),
                 Verb::Detach => self.detach_in_place(&arg(0)),
                 Verb::TrainBatch => self.train_batch(call, &effect.args),

@@ -91,6 +91,21 @@ impl<'p> Interp<'p> {
         self.event(place, Effect::Empty { what }, Confidence::High);
     }
 
+    /// `if args.resume: model.load_state_dict(torch.load(path))`: without it the model begins as it was made.
+    pub(super) fn note_resumed(&mut self, target: &Value, source: &Value) {
+        let Value::Obj(object) = target.bare() else { return };
+        let objects = self.heap.descendants(*object).union(&ObjSet::one(*object));
+        let optional = self.undecided_arms() > 0 && source.is_unknown();
+        let known = if optional { &mut self.out.resumed } else { &mut self.out.copied };
+        *known = known.union(&objects);
+    }
+
+    /// A model hands out its weights.
+    pub(super) fn note_saved(&mut self, module: ObjId) {
+        let objects = self.heap.descendants(module).union(&ObjSet::one(module));
+        self.out.saved = self.out.saved.union(&objects);
+    }
+
     /// `model.load_state_dict(...)`
     pub(super) fn restore(&mut self, target: &Value, place: Place) {
         let objects = match target.bare() {

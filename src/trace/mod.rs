@@ -417,6 +417,11 @@ pub struct Rehearsal {
     pub reached: rustc_hash::FxHashSet<ObjId>,
     /// A backward walked a graph of which nothing is known.
     pub blind_backward: bool,
+    /// Modules whose weights the script hands out, as it does to save them.
+    pub saved: ObjSet,
+    /// Modules that are loaded on some way only, from what is not seen; and those that are loaded otherwise.
+    pub resumed: ObjSet,
+    pub copied: ObjSet,
     /// Modules whose graphs a backward walked, or may have.
     pub walked: ObjSet,
     /// What layers recorded, in the order of the rehearsal.
