@@ -25,10 +25,35 @@ pub(super) struct Rest<'a, 'p> {
     pub(super) tests: &'a [ExprId],
 }
 
+/// Runs what follows once for each way of a branch, where they have to be kept apart.
+pub(super) fn arms<'p>(
+    interp: &mut Interp<'p>,
+    when: When,
+    nodes: &mut [Vec<Node>],
+    ends: &mut [End],
+    rest: Rest<'_, 'p>,
+) {
+    if interp.are_kept_apart(when, ends, rest) {
+        interp.go_on_apart(when, nodes, ends, rest);
+    }
+}
+
+/// Assigns, and runs what follows once for each of two things of which one is assigned.
+pub(super) fn assign<'p>(interp: &mut Interp<'p>, targets: &'p [ExprId], value: ExprId) -> Flow {
+    interp.assign_apart(targets, value)
+}
+
+/// What a conditional expression gives on its two ways.
+pub(super) fn note_choice(interp: &mut Interp<'_>, test: ExprId, then: &Value, otherwise: &Value) {
+    if interp.differ(then, otherwise, None) {
+        interp.passes.chosen = Some((test, then.clone(), otherwise.clone()));
+    }
+}
+
 impl<'p> Interp<'p> {
     /// Whether the arms of a branch disagree about a variable so that what follows is judged for each of them. It
     /// is once at a time: what follows in what follows is joined, so that the work at most triples.
-    pub(super) fn are_kept_apart(&mut self, when: When, ends: &[End], rest: Rest<'_, 'p>) -> bool {
+    fn are_kept_apart(&mut self, when: When, ends: &[End], rest: Rest<'_, 'p>) -> bool {
         let ways: Vec<&heap::Writes> =
             ends.iter().filter(|(flow, _)| *flow == Flow::Next).map(|(_, writes)| writes).collect();
         let is_local = self.frames.last().is_some_and(|frame| frame.function.is_some()) || self.in_loop();
@@ -110,13 +135,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Goes on from each way by itself.
-    pub(super) fn go_on_apart(
-        &mut self,
-        when: When,
-        nodes: &mut [Vec<Node>],
-        ends: &mut [End],
-        rest: Rest<'_, 'p>,
-    ) {
+    fn go_on_apart(&mut self, when: When, nodes: &mut [Vec<Node>], ends: &mut [End], rest: Rest<'_, 'p>) {
         self.passes.apart = true;
         let before = self.budget.fuel;
         let recorded = self.ambient.grad;
@@ -164,24 +183,8 @@ impl<'p> Interp<'p> {
         lost.iter().for_each(|value| self.hand_over(value));
     }
 
-    /// Whether what runs follows a branch, and runs for one of its ways.
-    pub(crate) fn is_apart(&self) -> bool {
-        self.passes.apart
-    }
-
-    /// What follows the statement that runs; the blocks in it have something else behind them.
-    pub(super) fn take_rest(&mut self) -> &'p [StmtId] {
-        self.frames.last_mut().map_or(&[], |frame| std::mem::take(&mut frame.rest))
-    }
-
-    pub(super) fn has_run_rest(&mut self) -> bool {
-        // What a block ends early leaves nothing behind for the statements around it.
-        self.take_rest();
-        self.frames.last_mut().is_some_and(|frame| std::mem::take(&mut frame.rest_ran))
-    }
-
     /// `data = batch if len(batch) > 1 else batch[0]`: what follows runs with either, where nothing stands for both.
-    pub(super) fn assign_apart(&mut self, targets: &'p [ExprId], value: ExprId) -> Flow {
+    fn assign_apart(&mut self, targets: &'p [ExprId], value: ExprId) -> Flow {
         let rest = self.take_rest();
         self.passes.chosen = None;
         self.assign_statement(targets, value);
@@ -213,13 +216,6 @@ impl<'p> Interp<'p> {
             self.heap.get_mut(env).set_attr(name, joined);
         }
         flow
-    }
-
-    /// What a conditional expression gives on its two ways.
-    pub(super) fn note_choice(&mut self, test: ExprId, then: &Value, otherwise: &Value) {
-        if self.differ(then, otherwise, None) {
-            self.passes.chosen = Some((test, then.clone(), otherwise.clone()));
-        }
     }
 }
 

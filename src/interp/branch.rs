@@ -1,7 +1,9 @@
 //! Branches: every way runs on the heap as it was before, and what the ways wrote is joined.
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
-use super::{ArmEnd, Branch, Interp, Test, Tried, Uncalled, apart::Rest, questions, stmt::Flow};
+use super::{
+    ArmEnd, Branch, Interp, Test, Tried, Uncalled, apart, apart::Rest, left_out, questions, stmt::Flow,
+};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::trace::{Effect, Exit, LoopId, Node, When};
@@ -114,7 +116,8 @@ impl<'p> Interp<'p> {
             self.on_test(&Test { expr: *test, value: &value, began });
             self.asked_truth(*test, &value);
             self.on_condition(*test);
-            let holds = self.truth(&value).filter(|holds| *holds || !self.is_left_to_callers(*test, body));
+            let holds =
+                self.truth(&value).filter(|holds| *holds || !left_out::is_left_to_callers(self, *test, body));
             if holds == Some(false) {
                 continue;
             }
@@ -281,9 +284,7 @@ impl<'p> Interp<'p> {
             ends.push((flow, self.heap.rollback()));
         }
         // Each way goes on with what it has set, and behind them it is what all of them have.
-        if self.are_kept_apart(when, &ends, rest) {
-            self.go_on_apart(when, &mut nodes, &mut ends, rest);
-        }
+        apart::arms(self, when, &mut nodes, &mut ends, rest);
         let first = left.first().copied().unwrap_or(recorded);
         self.ambient.grad = if left.iter().all(|mode| *mode == first) { first } else { None };
         if nodes.iter().any(|arm| !arm.is_empty()) {

@@ -168,19 +168,19 @@ impl<'p> Interp<'p> {
                 let constructed = Constructed { object, constructor: Place::new(closure.file, name) };
                 self.on_construct(&constructed);
                 self.inline(&closure, Some(&value), call);
-                self.build_parts(object, call.place);
+                super::inherited::build_parts(self, object, call.place);
                 self.on_constructed(&constructed);
             }
             Some(method) => {
                 let bound = self.bind(&value, &method, init, call.place);
                 self.call_value(&bound, call);
-                self.build_parts(object, call.place);
+                super::inherited::build_parts(self, object, call.place);
             }
             None => {
                 super::inherited::build(self, object, call);
                 self.dataclass_fields(object, class, call);
                 self.set_up(object, call.place);
-                self.build_parts(object, call.place);
+                super::inherited::build_parts(self, object, call.place);
             }
         }
         value

@@ -412,7 +412,7 @@ impl<'p> Interp<'p> {
                         },
                     ],
                 );
-                self.note_choice(test, &a, &b);
+                super::apart::note_choice(self, test, &a, &b);
                 match self.heap.join(&a, &b) {
                     // Two contexts that change the same are one to us.
                     Value::Unknown => self.either_context(&a, &b).unwrap_or_default(),

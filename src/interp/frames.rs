@@ -89,6 +89,22 @@ impl<'p> Interp<'p> {
         });
     }
 
+    /// Whether what runs follows a branch, and runs for one of its ways.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.passes.apart
+    }
+
+    /// What follows the statement that runs; the blocks in it have something else behind them.
+    pub(super) fn take_rest(&mut self) -> &'p [StmtId] {
+        self.frames.last_mut().map_or(&[], |frame| std::mem::take(&mut frame.rest))
+    }
+
+    pub(super) fn has_run_rest(&mut self) -> bool {
+        // What a block ends early leaves nothing behind for the statements around it.
+        self.take_rest();
+        self.frames.last_mut().is_some_and(|frame| std::mem::take(&mut frame.rest_ran))
+    }
+
     /// The tree of the running frame's file.
     pub(super) fn here(&self) -> &'p Tree {
         self.frames.last().map_or_else(|| self.tree(FileId(0)), |frame| frame.tree)

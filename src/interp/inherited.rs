@@ -81,13 +81,11 @@ fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
     Some(first).filter(|_| is_layer)
 }
 
-impl Interp<'_> {
-    /// A framework may make the rest of an instance once it knows the shape of its input.
-    pub(super) fn build_parts(&mut self, object: ObjId, place: Place) {
-        if self.owns(self.heap.get(object).class, "build")
-            && let Some(Value::Function(closure)) = self.find_attr(object, Ustr::from("build"))
-        {
-            self.inline(&closure, Some(&Value::Obj(object)), &Call::with(place, [Value::Unknown]));
-        }
+/// A framework may make the rest of an instance once it knows the shape of its input.
+pub(super) fn build_parts(interp: &mut Interp<'_>, object: ObjId, place: Place) {
+    if interp.owns(interp.heap.get(object).class, "build")
+        && let Some(Value::Function(closure)) = interp.find_attr(object, Ustr::from("build"))
+    {
+        interp.inline(&closure, Some(&Value::Obj(object)), &Call::with(place, [Value::Unknown]));
     }
 }

@@ -6,10 +6,15 @@ use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
 
-impl<'p> Interp<'p> {
+/// Whether an arm of the training is one that only a caller opens.
+pub(super) fn is_left_to_callers(interp: &mut Interp<'_>, test: ExprId, body: &[StmtId]) -> bool {
+    interp.leaves_to_callers(test, body)
+}
+
+impl Interp<'_> {
     /// Whether an arm of the training is left out only because the script does not say what a parameter of the
     /// constructor is that may be left out.
-    pub(super) fn is_left_to_callers(&mut self, test: ExprId, body: &[StmtId]) -> bool {
+    fn leaves_to_callers(&mut self, test: ExprId, body: &[StmtId]) -> bool {
         let tree = self.here();
         let Some((base, name)) = asked_for(tree, test) else { return false };
         let Some(frame) = self.frames.last() else { return false };

@@ -1,7 +1,7 @@
 //! Statements: what each form does, and how a block of them ends.
 
 use super::branch::{Arm, Boxed};
-use super::{ExpressionStatement, Interp, Return};
+use super::{ExpressionStatement, Interp, Return, apart};
 use crate::syntax::*;
 use crate::trace::{Exit, Node, When};
 use crate::values::*;
@@ -53,7 +53,7 @@ impl<'p> Interp<'p> {
                     return self.exit(Exit::Raise);
                 }
             }
-            StmtKind::Assign { targets, value } => return self.assign_apart(targets, *value),
+            StmtKind::Assign { targets, value } => return apart::assign(self, targets, *value),
             StmtKind::AugAssign { target, op, value } => self.aug_assign(*target, *op, *value),
             StmtKind::AnnAssign { target, annotation, value } => {
                 self.ann_assign(*target, *annotation, *value);
