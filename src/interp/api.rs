@@ -178,10 +178,9 @@ impl<'p> Interp<'p> {
     fn averages(&self, api: &Api, call: &Invocation) -> bool {
         let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
         let old = ["size_average", "reduce"].iter().any(said);
-        let by_mean = || api.range_function() == Some(RangeFunction::Mean);
         match api.loss {
             Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
-            None => by_mean(),
+            None => api.range_function() == Some(RangeFunction::Mean),
         }
     }
 
