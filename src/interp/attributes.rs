@@ -370,12 +370,13 @@ impl<'p> Interp<'p> {
             }
             None => {
                 self.on_base_constructed(Some(instance));
-                if name == "__init__" {
+                if name == "__init__" && !super::inherited::is_under_way(self, instance, after) {
                     let receiver = Value::Obj(instance);
                     return Value::Bound(Rc::new(Bound { receiver, method: Method::Builtin(name) }));
                 }
                 // What is left of the lineage is of the language, or not seen: it may give anything but where it only sets.
-                let sets = matches!(name.as_str(), "__setattr__" | "__delattr__" | "__init_subclass__");
+                let sets =
+                    matches!(name.as_str(), "__init__" | "__setattr__" | "__delattr__" | "__init_subclass__");
                 Value::Builtin(Ustr::from(if sets { "object.__init__" } else { "object.method" }))
             }
         }

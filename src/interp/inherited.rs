@@ -11,13 +11,34 @@ use ustr::Ustr;
 pub(super) fn constructs(interp: &mut Interp, receiver: &Value, method: Ustr, call: &Call) -> bool {
     let object = receiver.as_obj().filter(|_| method == "__init__");
     if let Some(object) = object {
-        build(interp, object, call);
+        construct(interp, object, call);
     }
     object.is_some()
 }
 
+/// Runs the constructor of the framework's class that comes first. That of a layer calls the next one in the order of
+/// the bases, without arguments: of `class Conv(nn.Conv2d, Cached)` that is `Cached.__init__`.
+pub(super) fn construct(interp: &mut Interp, object: ObjId, call: &Call) {
+    build(interp, object, call);
+    let Some(first) = layer(interp, object).map(|api| Base::Api(api.name)) else { return };
+    let lineage = interp.lineage(interp.heap.get(object).class);
+    let Some(at) = lineage.iter().position(|base| *base == first) else { return };
+    if let Some(Value::Function(next)) = interp.find_in(&lineage[at + 1..], Ustr::from("__init__")) {
+        interp.inline(&next, Some(&Value::Obj(object)), &Call::new(call.place));
+    }
+}
+
+/// Whether the framework's class that constructs an object comes before another class in the order of its bases: its
+/// constructor is running when that of the other begins.
+pub(super) fn is_under_way(interp: &Interp, object: ObjId, class: ObjId) -> bool {
+    let lineage = interp.lineage(interp.heap.get(object).class);
+    let at = |wanted: Base| lineage.iter().position(|base| *base == wanted);
+    let first = layer(interp, object).and_then(|api| at(Base::Api(api.name)));
+    first.zip(at(Base::Project(class))).is_some_and(|(first, class)| first < class)
+}
+
 /// `super().__init__(…)` of a class that inherits from a layer, or an instance of one that has no constructor itself.
-pub(super) fn build(interp: &mut Interp, object: ObjId, call: &Call) {
+fn build(interp: &mut Interp, object: ObjId, call: &Call) {
     if let Some(api) = loader(interp, object) {
         interp.load(object, api, &Invocation::bind(api, call));
         return;

@@ -15,11 +15,6 @@ const MOST_PASSES: usize = 3;
 /// What is asked of a loop is asked of those before it, too: so many of them cost a step.
 const LOOPS_A_STEP: u32 = 16;
 
-/// A sequence of known values up to this length is run value by value.
-const UNROLLED: usize = 8;
-/// The same of modules, where all that the body does is behind a test of their class.
-const MODULES_UNROLLED: usize = 512;
-
 pub(super) struct ActiveLoop {
     pub(super) id: LoopId,
     /// The epoch in which the current pass began.
@@ -97,7 +92,7 @@ impl<'p> Interp<'p> {
         self.spend(&iterable, header);
         let items = self.iterate(&iterable, place);
         match items.exact {
-            Some(values) if values.len() <= UNROLLED || self.are_told_by_class(&values, body) => {
+            Some(values) if self.runs_one_by_one(target, &values, body) => {
                 if let Flow::Stop(exit) = self.unrolled(place, target, values, body) {
                     return Flow::Stop(exit);
                 }
@@ -152,35 +147,6 @@ impl<'p> Interp<'p> {
             self.without_round();
         }
         self.loop_otherwise(body, otherwise)
-    }
-
-    /// `for module in self.modules(): if isinstance(module, nn.BatchNorm2d): ...`
-    fn are_told_by_class(&self, values: &[Value], body: &'p [StmtId]) -> bool {
-        let is_module = |value: &Value| {
-            let module = match value {
-                Value::Tuple(pair) => pair.last().and_then(Value::as_obj),
-                value => value.as_obj(),
-            };
-            module.is_some_and(|module| self.heap.get(module).module().is_some())
-        };
-        let [only] = body else { return false };
-        let StmtKind::If { arms, otherwise } = &self.here().stmt(*only).kind else { return false };
-        let of_class = |(test, _): &(ExprId, _)| self.asks_for_class(*test);
-        otherwise.is_empty()
-            && arms.iter().all(of_class)
-            && values.len() <= MODULES_UNROLLED
-            && values.iter().all(is_module)
-    }
-
-    /// Whether a test holds for instances of some classes only.
-    fn asks_for_class(&self, test: ExprId) -> bool {
-        match &self.here().expr(test).kind {
-            ExprKind::Bool { and, items } => {
-                let mut asked = items.iter().map(|item| self.asks_for_class(*item));
-                if *and { asked.any(|asks| asks) } else { asked.all(|asks| asks) }
-            }
-            _ => self.args_of_builtin("isinstance", test).is_some(),
-        }
     }
 
     /// Runs the body for each parameter, where it tells them apart.

@@ -1,0 +1,87 @@
+//! Which loops over known values are run value by value: short ones, and longer ones whose body does something else
+//! for each value.
+
+use super::Interp;
+use crate::syntax::*;
+use crate::values::*;
+use ustr::Ustr;
+
+/// A sequence of known values up to this length is run value by value.
+const FEW: usize = 8;
+/// The same of keys, where the body writes what is under them.
+const KEYS: usize = 64;
+/// The same of modules, where all that the body does is behind a test of their class.
+const MODULES: usize = 512;
+
+impl<'p> Interp<'p> {
+    pub(super) fn runs_one_by_one(&self, target: ExprId, values: &[Value], body: &'p [StmtId]) -> bool {
+        values.len() <= FEW
+            || self.writes_each_key(target, values, body)
+            || self.are_told_by_class(values, body)
+    }
+
+    /// `for key in batch: batch[key] = batch[key].to(device)`: as one key that nobody knows, it would leave all that
+    /// was there before beside what is written.
+    fn writes_each_key(&self, target: ExprId, values: &[Value], body: &'p [StmtId]) -> bool {
+        let is_key = |value: &Value| match value {
+            Value::Tuple(pair) => pair.first().is_some_and(|key| key.as_str().is_some()),
+            key => key.as_str().is_some(),
+        };
+        let tree = self.here();
+        let key = match &tree.expr(target).kind {
+            ExprKind::Tuple(targets) | ExprKind::List(targets) => targets.first().copied(),
+            _ => Some(target),
+        };
+        let name = key.and_then(|key| match tree.expr(key).kind {
+            ExprKind::Name(name) => Some(name),
+            _ => None,
+        });
+        values.len() <= KEYS
+            && values.iter().all(is_key)
+            && name.is_some_and(|name| writes_at(tree, body, name))
+    }
+
+    /// `for module in self.modules(): if isinstance(module, nn.BatchNorm2d): ...`
+    fn are_told_by_class(&self, values: &[Value], body: &'p [StmtId]) -> bool {
+        let is_module = |value: &Value| {
+            let module = match value {
+                Value::Tuple(pair) => pair.last().and_then(Value::as_obj),
+                value => value.as_obj(),
+            };
+            module.is_some_and(|module| self.heap.get(module).module().is_some())
+        };
+        let [only] = body else { return false };
+        let StmtKind::If { arms, otherwise } = &self.here().stmt(*only).kind else { return false };
+        let of_class = |(test, _): &(ExprId, _)| self.asks_for_class(*test);
+        otherwise.is_empty()
+            && arms.iter().all(of_class)
+            && values.len() <= MODULES
+            && values.iter().all(is_module)
+    }
+
+    /// Whether a test holds for instances of some classes only.
+    fn asks_for_class(&self, test: ExprId) -> bool {
+        match &self.here().expr(test).kind {
+            ExprKind::Bool { and, items } => {
+                let mut asked = items.iter().map(|item| self.asks_for_class(*item));
+                if *and { asked.any(|asks| asks) } else { asked.all(|asks| asks) }
+            }
+            _ => self.args_of_builtin("isinstance", test).is_some(),
+        }
+    }
+}
+
+/// Whether statements write an item under a name: `batch[key] = ...`. Loops in them would be run for each key.
+fn writes_at(tree: &Tree, body: &[StmtId], name: Ustr) -> bool {
+    let is_at = |target: &ExprId| match tree.expr(*target).kind {
+        ExprKind::Subscript { index, .. } => {
+            matches!(tree.expr(index).kind, ExprKind::Name(used) if used == name)
+        }
+        _ => false,
+    };
+    body.iter().any(|statement| match &tree.stmt(*statement).kind {
+        StmtKind::Assign { targets, .. } => targets.iter().any(is_at),
+        StmtKind::For { .. } | StmtKind::While { .. } => false,
+        other => other.blocks().into_iter().any(|body| writes_at(tree, body, name)),
+    })
+}
