@@ -355,15 +355,17 @@ impl<'p> Interp<'p> {
         if !body.is_empty() {
             self.push(Node::Call { site: call.place, name: function.name, body });
         }
+        self.hand_on_loss(key, call, &result);
         if closure.wrap.opaque { self.opaque_result(result) } else { result }
     }
 
     /// What the decorators of a function run it in. One that is not known may switch gradients off, unless there
-    /// is a backward pass inside.
-    fn decorated_context(&self, closure: &Closure, key: FnKey) -> Option<ContextKind> {
+    /// is a backward pass inside, or in what is called there: `main`, which calls `train`.
+    fn decorated_context(&mut self, closure: &Closure, key: FnKey) -> Option<ContextKind> {
         let wrap = &closure.wrap;
-        let unsure = wrap.may_switch && self.ambient.grad == Some(true) && !self.goes_back(key);
-        wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))
+        let unsure = wrap.may_switch && self.ambient.grad == Some(true);
+        let context = wrap.context.or(unsure.then_some(ContextKind::UnknownGrad))?;
+        (context != ContextKind::UnknownGrad || !self.leads_back(key)).then_some(context)
     }
 
     /// A call that is not followed: it may have done anything to its arguments and its receiver.

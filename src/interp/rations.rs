@@ -84,7 +84,7 @@ impl Interp<'_> {
     }
 
     /// Whether a function goes back, or what it calls: `main`, which builds the model and hands it to `train`.
-    fn leads_back(&mut self, key: FnKey) -> bool {
+    pub(super) fn leads_back(&mut self, key: FnKey) -> bool {
         let file = key.file;
         let known = self.remember(|training: &mut Training| training.0.get(&file).cloned());
         let leads = known.unwrap_or_else(|| {

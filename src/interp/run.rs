@@ -8,7 +8,6 @@ use super::formulas::Symbols;
 use super::grad::Graphs;
 use super::hooks::Listeners;
 use super::rations::{FUEL_A_FORWARD, FUEL_A_TRAINING};
-use super::reach::Leaving;
 use super::scope::Loaded;
 use super::supposed::Supposed;
 use super::{Call, Constructed, Hooks, Interp, Passed, Settings, beside_inputs, cells, modules::FORWARDS};
@@ -418,11 +417,7 @@ impl<'p> Interp<'p> {
             self.leave_places_open(receiver);
             super::left_open::leave_attributes_open(self, receiver);
         }
-        // Whoever calls it may walk the graph of what it returns.
-        let mut reached = ObjSet::default();
-        self.graphs.leaving = Leaving::Returned;
-        self.reach(&result, &mut reached, 3);
-        self.graphs.leaving = Leaving::Used;
+        self.hand_to_callers(&result);
         self.keep_held_parts(recorded);
         let mut nodes = self.trace.pop().unwrap_or_default();
         let steps_own = |receiver: &Value| self.steps_own(key, receiver, &nodes);
