@@ -18,6 +18,7 @@ impl<'p> Interp<'p> {
             let at = self.expr_place(arg.value);
             let passed = Passed { value, place: at };
             match arg.kind {
+                ArgKind::Positional if call.each.is_some() => call.behind.push(passed),
                 ArgKind::Positional => call.positional.push(passed),
                 ArgKind::Keyword(name) => call.keywords.push((name, passed)),
                 ArgKind::Star => self.spread_items(&passed, &mut call),
@@ -36,7 +37,8 @@ impl<'p> Interp<'p> {
         match items.exact {
             Some(values) => {
                 let passed = |value| Passed { value, place: passed.place };
-                call.positional.extend(values.into_iter().map(passed));
+                let given = if call.each.is_some() { &mut call.behind } else { &mut call.positional };
+                given.extend(values.into_iter().map(passed));
             }
             None => {
                 call.open = true;

@@ -253,18 +253,28 @@ impl<'p> Interp<'p> {
         });
     }
 
-    /// The weights of a layer are of the dtype of what took their place; those of another layer are trained with it.
+    /// The weights of a layer are of the dtype of what took their place, and where that is; those of another layer are
+    /// trained with it.
     pub(super) fn given_other_weights(&mut self, layer: ObjId, data: &Value) {
-        let dtype = data.as_tensor().and_then(|tensor| tensor.dtype);
+        let tensor = data.as_tensor();
+        let dtype = tensor.and_then(|tensor| tensor.dtype);
         let is_shared = matches!(data.bare(), Value::Params(_));
+        let is_elsewhere = |from: Device| {
+            tensor.is_some_and(|tensor| tensor.device != Device::Unknown && tensor.device != from)
+        };
         for layer in self.heap.stands_for(layer).iter() {
             let Some(module) = self.heap.get(layer).module() else { continue };
             let is_cast = module.weights != Learned::Nothing && module.dtype != dtype;
-            if (is_cast || is_shared)
+            let is_moved = is_elsewhere(module.device);
+            if (is_cast || is_shared || is_moved)
                 && let State::Module(module) = &mut self.heap.get_mut(layer).state
             {
                 module.dtype = module.dtype.filter(|_| !is_cast);
                 module.frozen = module.frozen.filter(|_| !is_shared);
+                // A bias beside it is where it was.
+                if is_moved {
+                    module.device = Device::Unknown;
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ustr::Ustr;
 
 /// Keywords of NumPy that functions on tensors take for their own.
-const SAME_KEYWORDS: [(&str, &str); 2] = [("axis", "dim"), ("keepdims", "keepdim")];
+const SAME_KEYWORDS: [(&str, &str); 3] = [("axis", "dim"), ("keepdims", "keepdim"), ("other", "dim")];
 
 /// One argument.
 #[derive(Clone, Debug)]
@@ -36,11 +36,20 @@ pub struct Call {
     pub open: bool,
     /// What each of such items is, and how many there are.
     pub each: Option<Rc<Items>>,
+    /// What is given by position behind such items: at which one nobody knows.
+    pub behind: Vec<Passed>,
 }
 
 impl Call {
     pub fn new(place: Place) -> Call {
-        Call { place, positional: Vec::new(), keywords: Vec::new(), open: false, each: None }
+        Call {
+            place,
+            positional: Vec::new(),
+            keywords: Vec::new(),
+            open: false,
+            each: None,
+            behind: Vec::new(),
+        }
     }
 
     pub fn with(place: Place, values: impl IntoIterator<Item = Value>) -> Call {
@@ -66,6 +75,7 @@ impl Call {
         self.positional
             .iter()
             .chain(self.keywords.iter().map(|(_, passed)| passed))
+            .chain(&self.behind)
             .map(|passed| &passed.value)
     }
 
@@ -135,6 +145,7 @@ impl<'a> Invocation<'a> {
         }
         invocation.by_position = invocation.bound.len();
         invocation.rest.extend(positional.map(|passed| passed.value));
+        invocation.rest.extend(call.behind.iter().map(|passed| passed.as_operand().value));
         for (name, passed) in &call.keywords {
             let lists = |name: &str| {
                 params.iter().any(|param| param.name == name && param.kind != ParamKind::DoubleStar)

@@ -48,7 +48,7 @@ impl OptionUses {
 
 fn add(tree: &Tree, uses: &mut FxHashMap<Ustr, OptionUses>) {
     let mut note = |id: ExprId, what: Use| {
-        let ExprKind::Attribute { name, .. } = tree.expr(id).kind else { return };
+        let Some(name) = read(tree, id) else { return };
         let Some(uses) = uses.get_mut(&name) else { return };
         match what {
             Use::Number => uses.as_number += 1,
@@ -69,6 +69,18 @@ fn add(tree: &Tree, uses: &mut FxHashMap<Ustr, OptionUses>) {
             StmtKind::While { test, .. } => note(*test, Use::Condition),
             _ => {}
         }
+    }
+}
+
+/// `args.lr`, and `args["lr"]` of `vars(args)`.
+fn read(tree: &Tree, id: ExprId) -> Option<Ustr> {
+    match tree.expr(id).kind {
+        ExprKind::Attribute { name, .. } => Some(name),
+        ExprKind::Subscript { index, .. } => match &tree.expr(index).kind {
+            ExprKind::Str(text) => Ustr::from_existing(text),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -7,6 +7,8 @@ use super::{aside, containers, is_older};
 use crate::report::Place;
 use crate::syntax::BinaryOp;
 use crate::values::*;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 use std::rc::Rc;
 use ustr::ustr;
 
@@ -55,8 +57,9 @@ pub fn lookup(interp: &mut Interp, id: ObjId, key: &Value) -> Value {
     find(interp, id, key).unwrap_or_else(|| match default_of(interp, id) {
         Some(factory) => {
             let site = interp.heap.get(id).site;
-            // The site is the dict's own: a dict made there again would replace it.
-            let value = aside(interp, 0, |interp| interp.call_value(&factory, &Call::new(site)));
+            // The site is the dict's own: a dict made there again would replace it, and so would what another key holds.
+            let nth = key_of(key.bare()).map_or(0, |key| FxBuildHasher.hash_one(key));
+            let value = aside(interp, nth, |interp| interp.call_value(&factory, &Call::new(site)));
             store(interp, id, key, value.clone());
             value
         }
