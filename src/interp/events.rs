@@ -267,6 +267,16 @@ pub struct MissingAttribute<'e> {
     pub place: Place,
 }
 
+/// What Python does with tuples is to count their items: `outputs[:, 0]`, `outputs - 1`.
+pub struct TupleUse<'e> {
+    pub items: &'e [Value],
+    /// The index, or the other operand.
+    pub with: &'e Value,
+    /// `None` of an index.
+    pub operator: Option<BinaryOp>,
+    pub place: Place,
+}
+
 /// `DataParallel(model).encode`
 pub struct HiddenAttribute {
     pub object: ObjId,

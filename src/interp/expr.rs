@@ -4,6 +4,7 @@ use super::layered::symbolic;
 use super::selections::chosen_by_masks;
 use super::{
     Arithmetic, Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, python,
+    Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, TupleUse, python,
     transfer,
 };
 use crate::report::{Confidence, Place};
@@ -236,6 +237,11 @@ impl<'p> Interp<'p> {
     pub(super) fn binary(&mut self, op: BinaryOp, a: &Value, b: &Value, place: Place, same: bool) -> Value {
         let (a, b) = (&self.as_operand(op, a, b), &self.as_operand(op, b, a));
         let tensors = matches!(a.bare(), Value::Tensor(_)) || matches!(b.bare(), Value::Tensor(_));
+        if let (Value::Tuple(items), with) | (with, Value::Tuple(items)) = (a, b)
+            && !matches!(with, Value::Tuple(_))
+        {
+            self.on_tuple_use(&TupleUse { items, with, operator: Some(op), place });
+        }
         if !tensors {
             if let Some(value) = python::binary(self, op, a, b, place) {
                 return value;

@@ -180,6 +180,8 @@ events! {
     on_uncalled(&Uncalled<'_>);
     /// An attribute is read that is not there, as far as what was rehearsed says.
     on_missing_attribute(&MissingAttribute<'_>);
+    /// An item of a tuple is asked for, or an operator is about to be applied to a tuple and something that is none.
+    on_tuple_use(&TupleUse<'_>);
     /// An attribute is read of a module in a wrapper, which may have it or not.
     on_hidden_attribute(&HiddenAttribute);
     /// Two values were compared, of which one at least is a tensor.

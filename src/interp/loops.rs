@@ -410,6 +410,17 @@ impl<'p> Interp<'p> {
         self.active.iter().any(|active| matches!(self.out.loops[active.id.0 as usize].over, Over::Loader(_)))
     }
 
+    /// Whether a loop over the batches of a loader runs that puts one sample into each.
+    pub(crate) fn goes_through_single_samples(&self) -> bool {
+        self.active.iter().any(|active| match self.out.loops[active.id.0 as usize].over {
+            Over::Loader(loader) => match &self.heap.get(loader).state {
+                State::Loader(loader) => loader.batch_size.as_known_int() == Some(1),
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
     }

@@ -59,10 +59,14 @@ impl Turned {
     }
 
     /// How many stretches of dimensions there are that follow each other in memory as they are counted: a view may join
-    /// dimensions of one stretch only. Dimensions of size one are anywhere.
-    pub fn stretches(&self) -> usize {
+    /// dimensions of one stretch only. Dimensions of size one are anywhere; whether one that nobody knows `is_longer` is
+    /// told.
+    pub fn stretches(&self, is_longer: bool) -> usize {
         let longer: Vec<u8> = (0..self.order.len())
-            .filter(|at| self.sizes[*at] != Int::Known(1))
+            .filter(|at| match &self.sizes[*at] {
+                Int::Unknown => is_longer,
+                size => *size != Int::Known(1),
+            })
             .map(|at| self.order[at])
             .collect();
         let follows = |pair: &[u8]| {
@@ -85,7 +89,7 @@ mod tests {
     #[test]
     fn stretches_are_what_a_view_may_join() {
         let stretches =
-            |axes: &[usize], sizes: &[i64]| turned(axes, None, sizes).map(|turned| turned.stretches());
+            |axes: &[usize], sizes: &[i64]| turned(axes, None, sizes).map(|turned| turned.stretches(true));
         assert_eq!(stretches(&[1, 0], &[64, 5]), Some(2));
         assert_eq!(stretches(&[1, 0], &[64, 1]), Some(1));
         assert_eq!(stretches(&[0, 2, 1, 3], &[2, 8, 7, 16]), Some(4));
@@ -98,6 +102,9 @@ mod tests {
     fn who_turns_it_back_has_it_as_it_was() {
         let once = turned(&[0, 2, 1], None, &[2, 3, 4]);
         assert_eq!(turned(&[0, 2, 1], once.as_deref(), &[2, 4, 3]), None);
-        assert_eq!(turned(&[2, 1, 0], once.as_deref(), &[2, 4, 3]).map(|turned| turned.stretches()), Some(2));
+        assert_eq!(
+            turned(&[2, 1, 0], once.as_deref(), &[2, 4, 3]).map(|turned| turned.stretches(true)),
+            Some(2)
+        );
     }
 }

@@ -136,7 +136,9 @@ fn meet_factors(cx: &mut Interp<'_>, operation: &Operation<'_>) {
 
 /// `beams[position / vocabulary]`: what `/` makes of integers are floats, and no index.
 fn pick(cx: &mut Interp<'_>, indexed: &Indexed<'_>) {
-    let is_float = |index: &&Rc<Tensor>| index.dtype.is_some_and(DType::is_float);
+    // A tensor makes integers of an array, and not of a number of NumPy's.
+    let is_cast = |index: &Tensor| index.is_array && index.rank() != Some(0) && !indexed.tensor.is_array;
+    let is_float = |index: &&Rc<Tensor>| index.dtype.is_some_and(DType::is_float) && !is_cast(index.as_ref());
     let parts = index_parts(indexed.index);
     let Some(index) = parts.iter().filter_map(Value::as_tensor).find(is_float) else { return };
     let Some(gets) = index.dtype.filter(|_| cx.has_plain_dtypes() && !cx.is_provided_for()) else { return };

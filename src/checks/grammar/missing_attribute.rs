@@ -3,6 +3,7 @@
 use super::hidden_attribute::hidden_attributes;
 use super::missing_option;
 use super::tried::is_tried;
+use super::tuple_for_tensor::tuples_for_tensors;
 use crate::apis::Role;
 use crate::apis::index::{self, Answer};
 use crate::checks::{Group, Replayed, Rule, page};
@@ -239,4 +240,5 @@ fn check(script: &Script, out: &mut Findings) {
     }
     missing_option::unknown_options(script, out);
     hidden_attributes(script, out);
+    tuples_for_tensors(script, out);
 }

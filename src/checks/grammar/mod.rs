@@ -15,6 +15,7 @@ mod option_uses;
 mod skipped_context;
 mod super_arguments;
 mod tried;
+mod tuple_for_tensor;
 mod undefined_name;
 mod untyped_option;
 
@@ -38,6 +39,7 @@ pub(super) static CONCERN: Concern = Concern {
         &mismatched_arguments::CHECKER,
         &mismatched_unpacking::CHECKER,
         &missing_attribute::CHECKER,
+        &tuple_for_tensor::CHECKER,
         &untyped_option::CHECKER,
     ],
 };

@@ -72,7 +72,8 @@ fn drops(cx: &mut Interp<'_>, probability: &Value, decided: bool, by: Ustr, plac
     }
     let Some(forward) = forward_around(cx, layer) else { return };
     let Some(object) = forward.receiver else { return };
-    if asks_since(cx, forward) || cx.ambient.grad == Some(false) {
+    // A dropout layer of the project that computes as its base does is the layer itself.
+    if layer == Some(object) || asks_since(cx, forward) || cx.ambient.grad == Some(false) {
         return;
     }
     let dropout = ConstantDropout { by, is_layer: layer.is_some(), class: cx.class_name(object) };

@@ -190,7 +190,8 @@ impl Applied<'_, '_> {
     fn dense(&self) -> Option<Fault> {
         let turned = self.tensor(0)?.turned.clone()?;
         let taken = self.ints(1)?.iter().filter(|size| **size != Int::Known(1)).count();
-        (taken > 0 && turned.stretches() > taken).then_some(Fault::Scattered(turned))
+        let stretches = turned.stretches(!self.cx.goes_through_single_samples());
+        (taken > 0 && stretches > taken).then_some(Fault::Scattered(turned))
     }
 
     fn expand(&self) -> Option<Fault> {

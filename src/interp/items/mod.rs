@@ -9,8 +9,8 @@ use slices::{sliced, with_item};
 use tensors::with_part;
 
 use super::{
-    Call, ContainerWrite, IndexResult, Indexed, Interp, expr::key_of, listing::some_of, python, transfer,
-    walked,
+    Call, ContainerWrite, IndexResult, Indexed, Interp, TupleUse, expr::key_of, listing::some_of, python,
+    transfer, walked,
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
@@ -156,7 +156,10 @@ impl<'p> Interp<'p> {
                 self.on_index_result(&chosen);
                 chosen.result.into_inner()
             }
-            Value::Tuple(items) => self.sequence_item(&items.clone(), index),
+            Value::Tuple(items) => {
+                self.on_tuple_use(&TupleUse { items, with: index, operator: None, place });
+                self.sequence_item(&items.clone(), index)
+            }
             Value::Obj(object) => self.object_item(*object, index, place),
             Value::Str(_) => Value::Str(None),
             Value::Params(params) => {
