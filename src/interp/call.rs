@@ -355,7 +355,7 @@ impl<'p> Interp<'p> {
         if !body.is_empty() {
             self.push(Node::Call { site: call.place, name: function.name, body });
         }
-        self.hand_on_loss(key, call, &result);
+        super::reach::hand_on_loss(self, key, call, &result);
         if closure.wrap.opaque { self.opaque_result(result) } else { result }
     }
 

@@ -1,7 +1,7 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
 use super::lineage::{Base, Lineage};
-use super::{Call, Interp, Passed, given_devices::is_cpu, python};
+use super::{Call, Constructed, Instance, Interp, Passed, given_devices::is_cpu, python};
 use crate::apis::{Api, Role, Transfer};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
@@ -139,8 +139,55 @@ impl<'p> Interp<'p> {
             .any(|base| matches!(base, Base::Api(name) if self.apis.is_a(name, ancestor)))
     }
 
+    pub(super) fn instantiate(&mut self, class: ObjId, call: &Call) -> Value {
+        if let Some(other) = super::inherited::given_by_new(self, class, call) {
+            return other;
+        }
+        let reference = ClassRef::Project(class);
+        let state = match self.role_of(reference) {
+            Some(Role::Module) => State::Module(ModuleState::default()),
+            Some(Role::Optimizer) => {
+                State::Optimizer(OptimizerState { others: true, ..OptimizerState::default() })
+            }
+            Some(Role::Scaler) => State::Scaler,
+            Some(Role::Sampler) => State::Sampler(SamplerState { orders: Orders::UNKNOWN, shared_at: None }),
+            _ => State::Plain,
+        };
+        let object = self.alloc(call.place, reference, state);
+        self.made(call.place, object);
+        self.on_instance(&Instance { object, place: call.place });
+        let value = Value::Obj(object);
+        if let Some(role) = self.role_of(reference)
+            && role == Role::Optimizer
+        {
+            self.optimizer_of_project(object, call);
+        }
+        self.heap.get_mut(object).epoch = self.epoch;
+        let init = Ustr::from("__init__");
+        match self.find_attr(object, init) {
+            Some(Value::Function(closure)) => {
+                self.forget_gathered(object);
+                let name = self.tree(closure.file).function(closure.function).name_span;
+                let constructed = Constructed { object, constructor: Place::new(closure.file, name) };
+                self.on_construct(&constructed);
+                self.inline(&closure, Some(&value), call);
+                self.on_constructed(&constructed);
+            }
+            Some(method) => {
+                let bound = self.bind(&value, &method, init, call.place);
+                self.call_value(&bound, call);
+            }
+            None => {
+                super::inherited::construct(self, object, call);
+                self.dataclass_fields(object, class, call);
+                super::inherited::set_up(self, object, call.place);
+            }
+        }
+        value
+    }
+
     /// The fields of a dataclass or named tuple, from the arguments or the defaults in its body.
-    pub(super) fn dataclass_fields(&mut self, object: ObjId, class: ObjId, call: &Call) {
+    fn dataclass_fields(&mut self, object: ObjId, class: ObjId, call: &Call) {
         let mut position = 0;
         let mut lineage = self.lineage(ClassRef::Project(class));
         lineage.reverse();

@@ -5,6 +5,7 @@ use super::{Call, Interp, Invocation, lineage::Base};
 use crate::apis::{Api, Role, Transfer};
 use crate::report::Place;
 use crate::values::{Learned, ModuleState, ObjId, State, Value};
+use crate::values::{ClassRef, Learned, ModuleState, ObjId, State, Value};
 use ustr::Ustr;
 
 /// Whether a method is the constructor of a framework's class, which is done then.
@@ -109,4 +110,24 @@ pub(super) fn build_parts(interp: &mut Interp<'_>, object: ObjId, place: Place) 
     {
         interp.inline(&closure, Some(&Value::Obj(object)), &Call::with(place, [Value::Unknown]));
     }
+}
+/// A framework may have a method of its own in which layers are made.
+pub(super) fn set_up(interp: &mut Interp, object: ObjId, place: Place) {
+    if interp.owns(interp.heap.get(object).class, "setup")
+        && let Some(Value::Function(closure)) = interp.find_attr(object, Ustr::from("setup"))
+    {
+        interp.inline(&closure, Some(&Value::Obj(object)), &Call::new(place));
+    }
+}
+
+/// What `__new__` of the project gives. One that does not ask a base for an instance gives something else than one of
+/// the class, and no constructor runs.
+pub(super) fn given_by_new(interp: &mut Interp, class: ObjId, call: &Call) -> Option<Value> {
+    let new = Ustr::from("__new__");
+    let Some(Value::Function(closure)) = interp.find_in(&interp.lineage(ClassRef::Project(class)), new)
+    else {
+        return None;
+    };
+    let asks_base = interp.module(closure.file).names.scope(closure.function).mentions.contains(new);
+    (!asks_base).then(|| interp.inline(&closure, Some(&Value::Obj(class)), call))
 }

@@ -1,6 +1,7 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
+use super::one_by_one::runs_one_by_one;
 use super::{
     DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing, listing::Asked, stmt::Flow,
 };
@@ -92,7 +93,7 @@ impl<'p> Interp<'p> {
         self.spend(&iterable, header);
         let items = self.iterate(&iterable, place);
         match items.exact {
-            Some(values) if self.runs_one_by_one(target, &values, body) => {
+            Some(values) if runs_one_by_one(&self.heap, self.here(), target, &values, body) => {
                 if let Flow::Stop(exit) = self.unrolled(place, target, values, body) {
                     return Flow::Stop(exit);
                 }

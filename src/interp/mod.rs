@@ -49,7 +49,6 @@ mod heads;
 mod hooks;
 mod inherited;
 mod inside;
-mod instances;
 pub mod invocation;
 mod items;
 mod iterators;

@@ -5,7 +5,6 @@
 //! A loss that takes the logarithm of `p`, and needs `1 - p` or `p` itself beside it, takes `p` for a probability: of
 //! anything else it would make no number. Whether it does is tried: it runs aside, with the parameter as what it may be.
 
-use super::reach::Leaving;
 use super::{Call, Interp};
 use crate::apis::Role;
 use crate::report::{Confidence, FileId, Place};
@@ -220,36 +219,6 @@ impl<'p> Interp<'p> {
             let confidence = loss.confidence;
             self.observe(place, Offered { loss, of_layer }, confidence);
         }
-    }
-
-    /// A script that computes a loss of tensors once, and not in a training, shows what the file offers: whoever
-    /// imports the loss goes back through what it gives.
-    pub(super) fn hand_on_loss(&mut self, key: FnKey, call: &Call, result: &Value) {
-        let by_script = self.frames.last().is_some_and(|frame| frame.function.is_none());
-        if !by_script || self.in_loop() || call.open || !self.is_named_a_loss(key) {
-            return;
-        }
-        let mut given =
-            call.positional.iter().chain(call.keywords.iter().map(|(_, passed)| passed)).peekable();
-        if given.peek().is_some() && given.all(|passed| passed.value.as_tensor().is_some()) {
-            self.hand_to_callers(result);
-        }
-    }
-
-    /// `def perceptual_loss(...)`, in a class or not, and any method of `class PerceptualLoss`.
-    fn is_named_a_loss(&self, key: FnKey) -> bool {
-        let tree = self.tree(key.file);
-        let definition = tree.function(key.function);
-        let class = definition.class.map(|class| tree.class(class).name);
-        [Some(definition.name), class].into_iter().flatten().any(|name| self.apis.computes_loss(&name))
-    }
-
-    /// Whoever calls a function may walk the graph of what it returns.
-    pub(super) fn hand_to_callers(&mut self, result: &Value) {
-        let mut reached = ObjSet::default();
-        self.graphs.leaving = Leaving::Returned;
-        self.reach(result, &mut reached, 3);
-        self.graphs.leaving = Leaving::Used;
     }
 
     /// What a function gives of which something may be no number.

@@ -1,7 +1,6 @@
 //! Which loops over known values are run value by value: short ones, and longer ones whose body does something else
 //! for each value.
 
-use super::Interp;
 use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
@@ -13,61 +12,65 @@ const KEYS: usize = 64;
 /// The same of modules, where all that the body does is behind a test of their class.
 const MODULES: usize = 512;
 
-impl<'p> Interp<'p> {
-    pub(super) fn runs_one_by_one(&self, target: ExprId, values: &[Value], body: &'p [StmtId]) -> bool {
-        values.len() <= FEW
-            || self.writes_each_key(target, values, body)
-            || self.are_told_by_class(values, body)
-    }
+pub(super) fn runs_one_by_one(
+    heap: &Heap,
+    tree: &Tree,
+    target: ExprId,
+    values: &[Value],
+    body: &[StmtId],
+) -> bool {
+    values.len() <= FEW
+        || writes_each_key(tree, target, values, body)
+        || are_told_by_class(heap, tree, values, body)
+}
 
-    /// `for key in batch: batch[key] = batch[key].to(device)`: as one key that nobody knows, it would leave all that
-    /// was there before beside what is written.
-    fn writes_each_key(&self, target: ExprId, values: &[Value], body: &'p [StmtId]) -> bool {
-        let is_key = |value: &Value| match value {
-            Value::Tuple(pair) => pair.first().is_some_and(|key| key.as_str().is_some()),
-            key => key.as_str().is_some(),
-        };
-        let tree = self.here();
-        let key = match &tree.expr(target).kind {
-            ExprKind::Tuple(targets) | ExprKind::List(targets) => targets.first().copied(),
-            _ => Some(target),
-        };
-        let name = key.and_then(|key| match tree.expr(key).kind {
-            ExprKind::Name(name) => Some(name),
-            _ => None,
-        });
-        values.len() <= KEYS
-            && values.iter().all(is_key)
-            && name.is_some_and(|name| writes_at(tree, body, name))
-    }
+/// `for key in batch: batch[key] = batch[key].to(device)`: as one key that nobody knows, it would leave all that
+/// was there before beside what is written.
+fn writes_each_key(tree: &Tree, target: ExprId, values: &[Value], body: &[StmtId]) -> bool {
+    let is_key = |value: &Value| match value {
+        Value::Tuple(pair) => pair.first().is_some_and(|key| key.as_str().is_some()),
+        key => key.as_str().is_some(),
+    };
+    let key = match &tree.expr(target).kind {
+        ExprKind::Tuple(targets) | ExprKind::List(targets) => targets.first().copied(),
+        _ => Some(target),
+    };
+    let name = key.and_then(|key| match tree.expr(key).kind {
+        ExprKind::Name(name) => Some(name),
+        _ => None,
+    });
+    values.len() <= KEYS && values.iter().all(is_key) && name.is_some_and(|name| writes_at(tree, body, name))
+}
 
-    /// `for module in self.modules(): if isinstance(module, nn.BatchNorm2d): ...`
-    fn are_told_by_class(&self, values: &[Value], body: &'p [StmtId]) -> bool {
-        let is_module = |value: &Value| {
-            let module = match value {
-                Value::Tuple(pair) => pair.last().and_then(Value::as_obj),
-                value => value.as_obj(),
-            };
-            module.is_some_and(|module| self.heap.get(module).module().is_some())
+/// `for module in self.modules(): if isinstance(module, nn.BatchNorm2d): ...`
+fn are_told_by_class(heap: &Heap, tree: &Tree, values: &[Value], body: &[StmtId]) -> bool {
+    let is_module = |value: &Value| {
+        let module = match value {
+            Value::Tuple(pair) => pair.last().and_then(Value::as_obj),
+            value => value.as_obj(),
         };
-        let [only] = body else { return false };
-        let StmtKind::If { arms, otherwise } = &self.here().stmt(*only).kind else { return false };
-        let of_class = |(test, _): &(ExprId, _)| self.asks_for_class(*test);
-        otherwise.is_empty()
-            && arms.iter().all(of_class)
-            && values.len() <= MODULES
-            && values.iter().all(is_module)
-    }
+        module.is_some_and(|module| heap.get(module).module().is_some())
+    };
+    let [only] = body else { return false };
+    let StmtKind::If { arms, otherwise } = &tree.stmt(*only).kind else { return false };
+    let of_class = |(test, _): &(ExprId, _)| asks_for_class(tree, *test);
+    otherwise.is_empty()
+        && arms.iter().all(of_class)
+        && values.len() <= MODULES
+        && values.iter().all(is_module)
+}
 
-    /// Whether a test holds for instances of some classes only.
-    fn asks_for_class(&self, test: ExprId) -> bool {
-        match &self.here().expr(test).kind {
-            ExprKind::Bool { and, items } => {
-                let mut asked = items.iter().map(|item| self.asks_for_class(*item));
-                if *and { asked.any(|asks| asks) } else { asked.all(|asks| asks) }
-            }
-            _ => self.args_of_builtin("isinstance", test).is_some(),
+/// Whether a test holds for instances of some classes only.
+fn asks_for_class(tree: &Tree, test: ExprId) -> bool {
+    match &tree.expr(test).kind {
+        ExprKind::Bool { and, items } => {
+            let mut asked = items.iter().map(|item| asks_for_class(tree, *item));
+            if *and { asked.any(|asks| asks) } else { asked.all(|asks| asks) }
         }
+        ExprKind::Call { callee, .. } => {
+            matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == "isinstance")
+        }
+        _ => false,
     }
 }
 

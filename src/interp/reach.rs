@@ -6,7 +6,7 @@ use crate::apis::{Role, Verb};
 use crate::names::subject_of;
 use crate::report::Confidence;
 use crate::syntax::ExprId;
-use crate::trace::{Does, Effect};
+use crate::trace::{Does, Effect, FnKey};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -42,6 +42,22 @@ fn without_participles(name: &str) -> String {
 }
 
 impl Interp<'_> {
+    /// `def perceptual_loss(...)`, in a class or not, and any method of `class PerceptualLoss`.
+    fn is_named_a_loss(&self, key: FnKey) -> bool {
+        let tree = self.tree(key.file);
+        let definition = tree.function(key.function);
+        let class = definition.class.map(|class| tree.class(class).name);
+        [Some(definition.name), class].into_iter().flatten().any(|name| self.apis.computes_loss(&name))
+    }
+
+    /// Whoever calls a function may walk the graph of what it returns.
+    pub(super) fn hand_to_callers(&mut self, result: &Value) {
+        let mut reached = ObjSet::default();
+        self.graphs.leaving = Leaving::Returned;
+        self.reach(result, &mut reached, 3);
+        self.graphs.leaving = Leaving::Used;
+    }
+
     /// A call that is not understood: it may have done anything to the training state it can reach.
     pub(super) fn havoc(&mut self, call: &Call) {
         self.havoc_by(None, call);
@@ -236,4 +252,17 @@ fn may_set_modes(name: &str) -> bool {
     let is_class = name.starts_with(char::is_uppercase);
     let name = without_participles(&name.to_lowercase());
     is_class || RUNS.iter().any(|word| name.contains(word))
+}
+
+/// A script that computes a loss of tensors once, and not in a training, shows what the file offers: whoever
+/// imports the loss goes back through what it gives.
+pub(super) fn hand_on_loss(interp: &mut Interp, key: FnKey, call: &Call, result: &Value) {
+    let by_script = interp.frames.last().is_some_and(|frame| frame.function.is_none());
+    if !by_script || interp.in_loop() || call.open || !interp.is_named_a_loss(key) {
+        return;
+    }
+    let mut given = call.positional.iter().chain(call.keywords.iter().map(|(_, passed)| passed)).peekable();
+    if given.peek().is_some() && given.all(|passed| passed.value.as_tensor().is_some()) {
+        interp.hand_to_callers(result);
+    }
 }

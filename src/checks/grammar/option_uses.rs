@@ -60,7 +60,7 @@ fn add(tree: &Tree, uses: &mut FxHashMap<Ustr, OptionUses>) {
     for stmt in &tree.stmts {
         // `args.gpus = [int(gpu) for gpu in str(args.gpus).split(",")]`; `self.lr = args.lr` only keeps it.
         tree.each_target(&stmt.kind, &mut |target| {
-            if !is_of_self(tree, target) {
+            if is_of_namespace(tree, target) {
                 note(target, Use::Converted);
             }
         });
@@ -84,9 +84,9 @@ fn read(tree: &Tree, id: ExprId) -> Option<Ustr> {
     }
 }
 
-fn is_of_self(tree: &Tree, target: ExprId) -> bool {
+fn is_of_namespace(tree: &Tree, target: ExprId) -> bool {
     let ExprKind::Attribute { base, .. } = tree.expr(target).kind else { return false };
-    matches!(tree.expr(base).kind, ExprKind::Name(name) if name == "self")
+    !matches!(tree.expr(base).kind, ExprKind::Name(name) if name == "self")
 }
 
 /// What an expression does with its operands.

@@ -38,8 +38,8 @@ fn used(cx: &mut Interp<'_>, seen: &TupleUse<'_>) {
             _ => return,
         },
         // A number of times a tuple is a longer one.
-        Some(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Div) if is_number_or_tensor(with) => {
-            "a number or tensor is combined with a tuple or list of tensors"
+        Some(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Div) if is_number(with) => {
+            "a number is combined with a tuple or list of tensors"
         }
         Some(_) => return,
     };
@@ -48,7 +48,9 @@ fn used(cx: &mut Interp<'_>, seen: &TupleUse<'_>) {
 
 /// `nn.Linear(8, 2)(outputs)`
 fn applied(cx: &mut Interp<'_>, layer: &AppliedLayer<'_>) {
-    if layer.transfer != Transfer::Same && is_of_module_package(cx, layer.call.api.name) {
+    // What is only taken for a loss may take anything.
+    let takes_any = matches!(layer.transfer, Transfer::Same | Transfer::CriterionResult);
+    if !takes_any && is_of_module_package(cx, layer.call.api.name) {
         given(cx, layer.call);
     }
 }
@@ -72,8 +74,9 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
 
 fn given(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let Some(Value::Tuple(items)) = call.values().next().filter(|_| !call.open) else { return };
+    let name = call.api.name;
     if has_tensor(items) {
-        let what = call.api.name.rsplit('.').next().unwrap_or_default();
+        let what = name.rsplit('.').next().unwrap_or_default();
         note(
             cx,
             call.place,
@@ -92,13 +95,9 @@ fn has_tensor(items: &[Value]) -> bool {
     items.iter().any(|item| item.as_tensor().is_some_and(|tensor| !tensor.is_array))
 }
 
-/// An array makes an array of the tuple.
-fn is_number_or_tensor(value: &Value) -> bool {
-    match value {
-        Value::Int(_) | Value::Float(_) => true,
-        Value::Tensor(tensor) => !tensor.is_array,
-        _ => false,
-    }
+/// An array makes an array of the tuple, and what is taken for a tensor may be a tuple itself.
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_))
 }
 
 fn note(cx: &mut Interp<'_>, place: Place, said: Rc<str>) {
