@@ -3,9 +3,8 @@
 use super::layered::symbolic;
 use super::selections::chosen_by_masks;
 use super::{
-    Arithmetic, Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, python,
-    Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, TupleUse, python,
-    transfer,
+    Arithmetic, Compare, Difference, Interp, NumberApplied, Operation, OperationResult, Operator, TupleUse,
+    python, transfer,
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::*;

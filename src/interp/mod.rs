@@ -110,19 +110,13 @@ use device::own_gpu;
 pub(crate) use device::{collect_tensors, given_tensors};
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
-    Abandoned, ApiResult, AppliedLayer, ArmEnd, Assignment, AttributeWrite, Augment, BackwardCall, Branch,
-    Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, DrawnByName, ElementRead,
-    ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall, FunctionApplied, HiddenAttribute,
-    IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall, MethodResult, MissingAttribute,
-    NumberApplied, Operation, OperationResult, Operator, Return, StackMade, StackedLayer, TensorCompare,
-    Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall, UnknownMethod, Unpacked, Update,
     Abandoned, ApiResult, AppliedLayer, Arithmetic, ArmEnd, Assignment, AttributeWrite, Augment,
     BackwardCall, Branch, Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference,
     DrawnByName, ElementRead, ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall,
     FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall,
     MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator, Return, StackMade,
-    StackedLayer, TensorCompare, Test, TracePoint, Tried, Uncalled, UnfitCall, UnknownMethod, Unpacked,
-    Update,
+    StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall, UnknownMethod,
+    Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};
