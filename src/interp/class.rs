@@ -171,16 +171,19 @@ impl<'p> Interp<'p> {
                 let constructed = Constructed { object, constructor: Place::new(closure.file, name) };
                 self.on_construct(&constructed);
                 self.inline(&closure, Some(&value), call);
+                super::inherited::build_parts(self, object, call.place);
                 self.on_constructed(&constructed);
             }
             Some(method) => {
                 let bound = self.bind(&value, &method, init, call.place);
                 self.call_value(&bound, call);
+                super::inherited::build_parts(self, object, call.place);
             }
             None => {
                 super::inherited::construct(self, object, call);
                 self.dataclass_fields(object, class, call);
                 super::inherited::set_up(self, object, call.place);
+                super::inherited::build_parts(self, object, call.place);
             }
         }
         value

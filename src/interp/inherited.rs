@@ -4,7 +4,6 @@
 use super::{Call, Interp, Invocation, lineage::Base};
 use crate::apis::{Api, Role, Transfer};
 use crate::report::Place;
-use crate::values::{Learned, ModuleState, ObjId, State, Value};
 use crate::values::{ClassRef, Learned, ModuleState, ObjId, State, Value};
 use ustr::Ustr;
 

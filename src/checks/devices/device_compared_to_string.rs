@@ -96,7 +96,7 @@ fn check(script: &Script, out: &mut Findings) {
                 RULE.id,
                 RULE.severity,
                 at,
-                format!("`{written}` is a `torch.device`, which equals no string: this is always {answer}"),
+                format!("this is always {answer}: a `torch.device` never equals a string"),
             )
             .help(format!("compare its type, `{written}.type`, or use `torch.device(...)` on both sides"))
             .fix(fix(script, seen));
