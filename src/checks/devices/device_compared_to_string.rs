@@ -28,6 +28,9 @@ pub(super) static CHECKER: Checker =
 #[derive(Default)]
 struct Named(FxHashSet<Place>);
 
+/// What devices are called; another text, such as "auto", is for those who give no device.
+const KINDS: [&str; 9] = ["cpu", "cuda", "gpu", "hpu", "mps", "npu", "tpu", "xla", "xpu"];
+
 /// A device was held against strings.
 struct Compared {
     device: Place,
@@ -51,6 +54,9 @@ fn compared(cx: &mut Interp<'_>, compare: &Compare<'_>) {
             false => text(other).map(|name| vec![name]),
         };
         let (place, Some(names)) = (compare.places[at], names) else { continue };
+        if !names.iter().any(|name| is_device(name)) {
+            continue;
+        }
         match device.bare() {
             Value::Device(_, DeviceForm::Object) => {
                 cx.observe(place, Compared { device: place, names, differ }, Confidence::High);
@@ -61,6 +67,12 @@ fn compared(cx: &mut Interp<'_>, compare: &Compare<'_>) {
             _ => {}
         }
     }
+}
+
+/// `cuda:1`, or a text that nobody knows.
+fn is_device(name: &str) -> bool {
+    let kind = name.split(':').next().unwrap_or_default();
+    name.is_empty() || KINDS.contains(&kind)
 }
 
 fn ended(cx: &mut Interp<'_>, (): ()) {

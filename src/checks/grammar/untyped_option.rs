@@ -61,6 +61,8 @@ fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
     if let (Some(Value::Builtin(kind)), Value::Float(Some(number))) =
         (given.map(|given| &given.value), &default.value)
         && *kind == "int"
+        // Infinity stands for no limit, and is never written.
+        && number.is_finite()
         && number.fract() != 0.0
     {
         cx.observe(default.place, Refused { name: Rc::from(name), default: *number }, Confidence::High);
