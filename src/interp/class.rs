@@ -294,7 +294,7 @@ impl<'p> Interp<'p> {
                         return Some(Value::Api(api.name));
                     }
                     // It has a constructor of its own, whatever comes after it.
-                    if name == "__init__" && self.apis.role(*class) == Some(Role::Module) {
+                    if name == "__init__" && self.is_module_class(*class) {
                         return None;
                     }
                 }

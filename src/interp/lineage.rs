@@ -1,6 +1,7 @@
 //! What classes inherit from, in the order in which attributes are looked up.
 
 use super::Interp;
+use crate::apis::Role;
 use crate::values::*;
 use smallvec::SmallVec;
 use ustr::Ustr;
@@ -59,6 +60,17 @@ impl Interp<'_> {
             other => order.push(other),
         }
         order
+    }
+
+    /// Whether a class of a framework is a module; those that the tables do not know stand where the others do,
+    /// `torch.nn.modules.batchnorm._BatchNorm`.
+    pub(super) fn is_module_class(&self, class: Ustr) -> bool {
+        let beside = || {
+            let bare = self.apis.class_of(Role::Module)?;
+            let (package, _) = bare.rsplit_once('.')?;
+            class.strip_prefix(package)?.strip_prefix('.')
+        };
+        self.apis.role(class) == Some(Role::Module) || self.apis.get(class).is_none() && beside().is_some()
     }
 }
 
