@@ -292,6 +292,14 @@ impl Apis {
         self.classes_of(role).first().copied()
     }
 
+    /// Whether something lies in the package of modules, or below it: the functions beside them, and classes that the
+    /// tables do not know.
+    pub fn is_beside_modules(&self, name: Ustr) -> bool {
+        let package = || self.class_of(Role::Module)?.as_str().rsplit_once('.').map(|(package, _)| package);
+        let rest = package().and_then(|package| name.as_str().strip_prefix(package));
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// Whether a function is of a library whose values are arrays and no tensors.
     pub fn is_of_arrays(&self, api: &Api) -> bool {
         let package = |name: Ustr| name.as_str().split('.').next();

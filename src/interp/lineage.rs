@@ -65,12 +65,8 @@ impl Interp<'_> {
     /// Whether a class of a framework is a module; those that the tables do not know stand where the others do,
     /// `torch.nn.modules.batchnorm._BatchNorm`.
     pub(super) fn is_module_class(&self, class: Ustr) -> bool {
-        let beside = || {
-            let bare = self.apis.class_of(Role::Module)?;
-            let (package, _) = bare.rsplit_once('.')?;
-            class.strip_prefix(package)?.strip_prefix('.')
-        };
-        self.apis.role(class) == Some(Role::Module) || self.apis.get(class).is_none() && beside().is_some()
+        self.apis.role(class) == Some(Role::Module)
+            || self.apis.get(class).is_none() && self.apis.is_beside_modules(class)
     }
 }
 

@@ -50,7 +50,7 @@ fn used(cx: &mut Interp<'_>, seen: &TupleUse<'_>) {
 fn applied(cx: &mut Interp<'_>, layer: &AppliedLayer<'_>) {
     // What is only taken for a loss may take anything.
     let takes_any = matches!(layer.transfer, Transfer::Same | Transfer::CriterionResult);
-    if !takes_any && is_of_module_package(cx, layer.call.api.name) {
+    if !takes_any && cx.apis.is_beside_modules(layer.call.api.name) {
         given(cx, layer.call);
     }
 }
@@ -66,7 +66,7 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let takes_tensor = call.api.params.first().is_some_and(|param| param.name == INPUT);
     if takes_tensor
         && cx.apis.role(name) != Some(Role::Module)
-        && (is_of_module_package(cx, name) || is_method())
+        && (cx.apis.is_beside_modules(name) || is_method())
     {
         given(cx, call);
     }
@@ -83,12 +83,6 @@ fn given(cx: &mut Interp<'_>, call: &Invocation<'_>) {
             Rc::from(format!("`{what}` expects a tensor, but receives a tuple or list of tensors")),
         );
     }
-}
-
-/// Whether something lies in the package of layers, or below it.
-fn is_of_module_package(cx: &Interp<'_>, name: Ustr) -> bool {
-    let package = cx.apis.class_of(Role::Module).and_then(|class| Some(class.as_str().rsplit_once('.')?.0));
-    package.and_then(|package| name.strip_prefix(package)).is_some_and(|rest| rest.starts_with('.'))
 }
 
 fn has_tensor(items: &[Value]) -> bool {
