@@ -97,6 +97,9 @@ const USUAL: [(&str, &str); 43] = [
 /// What IPython has beside Python, also in scripts that were exported from a notebook.
 const OF_IPYTHON: [&str; 2] = ["display", "get_ipython"];
 
+/// What a translation of texts installs as a builtin; to others it is a name that does not matter.
+const OF_GETTEXT: &str = "_";
+
 /// A script that runs has no more of these outside of its functions: with more it is a piece of another text.
 const MOST_OUTSIDE: usize = 2;
 
@@ -120,7 +123,7 @@ fn check(script: &Script, out: &mut Findings) {
     let is_given = |name: &Ustr| {
         // A module that it is global to may set it from outside.
         let is_global = names.scopes.iter().any(|scope| scope.globals.contains(*name));
-        brought.contains(name) || is_global || OF_IPYTHON.contains(&name.as_str())
+        brought.contains(name) || is_global || OF_IPYTHON.contains(&name.as_str()) || *name == OF_GETTEXT
     };
     let is_outside = |span: Span| !tree.functions.iter().any(|function| function.span.contains(span));
     let mut told: FxHashSet<Ustr> = FxHashSet::default();
