@@ -40,7 +40,7 @@ use crate::apis::{Apis, index::Pins};
 use crate::names::Project;
 use crate::report::{Applicability, Confidence, Diagnostic, FileId, Place, Severity, Span};
 use crate::source::{counted, import_lines};
-use crate::syntax::{Stmt, StmtKind};
+use crate::syntax::{Stmt, StmtKind, faults};
 use crate::trace::{At, FnKey, LoopId, Rehearsal, Sight};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
@@ -165,6 +165,12 @@ impl<'a> Script<'a> {
     /// What was seen of one type, each place once.
     pub fn observed_once<T: std::any::Any>(&self) -> impl Iterator<Item = (&'a At, &'a T)> {
         self.observed_once_where(|_, _| true)
+    }
+
+    /// Whether a place is in a file of Python 2, which does not run in Python 3.
+    pub(crate) fn is_python2(&self, place: Place) -> bool {
+        let module = self.project.module(place.file);
+        faults(&module.source.text, &module.tree, &module.source.cells()).is_python2
     }
 
     /// Whether an error is caught where it is raised, as where it is shown, or where another way is tried next.

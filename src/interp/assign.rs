@@ -3,6 +3,7 @@
 
 use super::{Assignment, Augment, Interp, Unpacked, Update, heads, python, roles::is_guessed, switches};
 use crate::apis::{Role, Verb};
+use crate::names::{Subject, subject_of};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::values::*;
@@ -107,6 +108,13 @@ impl<'p> Interp<'p> {
             self.assign(base, Value::tensor(before.clone().with_shape(None)));
         }
         resizes
+    }
+
+    /// What an expression says by name throughout its file, seen from the function that runs.
+    pub(crate) fn subject_here(&self, expr: ExprId) -> Option<Subject> {
+        let module = self.module(self.file());
+        let here = self.running().next_back().and_then(|frame| frame.function);
+        subject_of(&module.tree, &module.names, expr, here)
     }
 
     /// Whether two expressions are the same name or attribute path.

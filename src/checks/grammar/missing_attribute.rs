@@ -10,7 +10,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
 use crate::report::{Confidence, FileId, Place, Severity};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree, faults};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
 use crate::values::{ClassRef, Int, Num, ObjId, State, Tag, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -219,19 +219,13 @@ fn binds(tree: &Tree, name: Ustr) -> bool {
     is_written || by_expr || tree.functions.iter().any(by_function)
 }
 
-/// Dictionaries of Python 2 have `iteritems` and `has_key`.
-fn is_python2(script: &Script, place: Place) -> bool {
-    let module = script.project.module(place.file);
-    faults(&module.source.text, &module.tree, &module.source.cells()).is_python2
-}
-
 fn check(script: &Script, out: &mut Findings) {
     for (at, absent) in script.observed_once::<Absent>() {
         if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
         }
         let Absent { of, name } = absent;
-        if &**of == DICTIONARY && is_python2(script, at.place) {
+        if &**of == DICTIONARY && script.is_python2(at.place) {
             continue;
         }
         let message = format!("{of} has no attribute `{name}`");

@@ -131,8 +131,7 @@ fn check(script: &Script, out: &mut Findings) {
     for id in &names.unbound {
         let expr = tree.expr(*id);
         let ExprKind::Name(name) = expr.kind else { continue };
-        let is_provided_for =
-            guarded.iter().any(|span| span.contains(expr.span)) || is_caught(tree, expr.span);
+        let is_provided_for = guarded.iter().any(|span| span.contains(expr.span));
         let is_alone = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Expr(alone) if alone == *id);
         // A word on a line of its own computes nothing: a magic, or a note to oneself.
         if tree.stmts.iter().any(is_alone) {
@@ -243,16 +242,6 @@ fn fills_module(tree: &Tree, stmt: StmtId, own: Option<Ustr>) -> bool {
     args.iter().any(|arg| match &tree.expr(arg.value).kind {
         ExprKind::Name(name) => *name == "__name__",
         ExprKind::Str(text) => own.is_some_and(|own| own.as_str() == &**text),
-        _ => false,
-    })
-}
-
-/// `try: unicode except NameError: …`
-fn is_caught(tree: &Tree, span: Span) -> bool {
-    tree.stmts.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Try { body, handlers, .. } => {
-            !handlers.is_empty() && body.iter().any(|stmt| tree.stmt(*stmt).span.contains(span))
-        }
         _ => false,
     })
 }

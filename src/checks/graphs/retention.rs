@@ -3,7 +3,6 @@
 use super::resets::{Holder, holder_of, is_behind_itself};
 use crate::apis::{Api, Transfer};
 use crate::interp::{Assignment, Checker, ContainerWrite, Interp, Update, is_bounded, mark_graph};
-use crate::names::{Subject, subject_of};
 use crate::report::{Confidence, Place};
 use crate::syntax::*;
 use crate::trace::FnKey;
@@ -293,25 +292,18 @@ fn keeps_over_calls(cx: &mut Interp<'_>, into: ExprId) -> bool {
 /// `self.total = 0`, in the constructor.
 fn is_number_at_first(cx: &Interp<'_>, attribute: ExprId) -> bool {
     let module = cx.module(cx.file());
-    let Some(own) = own_subject(cx, attribute) else { return false };
+    let Some(own) = cx.subject_here(attribute) else { return false };
     module.relations().bindings(own).any(|(value, function)| {
         let constructs = function.is_some_and(|function| module.tree.function(function).name == "__init__");
         constructs && matches!(module.tree.expr(value).kind, ExprKind::Int(_) | ExprKind::Float(_))
     })
 }
 
-/// What an attribute is called throughout the module, seen from the function that runs.
-fn own_subject(cx: &Interp<'_>, attribute: ExprId) -> Option<Subject> {
-    let module = cx.module(cx.file());
-    let here = cx.running().next_back().and_then(|frame| frame.function);
-    subject_of(&module.tree, &module.names, attribute, here)
-}
-
 /// Whether a method other than the constructor binds an attribute, but to add to it, or takes something out of what it
 /// holds.
 fn starts_anew(cx: &Interp<'_>, attribute: ExprId) -> bool {
     let module = cx.module(cx.file());
-    let Some(own) = own_subject(cx, attribute) else { return true };
+    let Some(own) = cx.subject_here(attribute) else { return true };
     let is_other = |function: Option<FnId>| {
         function.is_none_or(|function| module.tree.function(function).name != "__init__")
     };

@@ -4,7 +4,7 @@ use crate::apis::Transfer;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{ApiResult, Arithmetic, Assignment, Augment, Checker, Interp, MethodResult};
-use crate::names::{Subject, subject_of};
+use crate::names::Subject;
 use crate::report::{Confidence, Place, Severity};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
 use crate::trace::{At, LoopId, Over};
@@ -109,7 +109,7 @@ fn note(cx: &mut Interp<'_>, call: Place, averaged: bool) {
 
 /// `number = loss.item()`, `total = total + loss.item()`
 fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
-    let Some(of) = subject(cx, assignment.target) else { return };
+    let Some(of) = cx.subject_here(assignment.target) else { return };
     let (target, value) = (assignment.target, assignment.value);
     if let ExprKind::Binary { op: BinaryOp::Add, left, right } = cx.tree(cx.file()).expr(value).kind
         && let Some(addend) = [(left, right), (right, left)]
@@ -140,7 +140,7 @@ fn operated(cx: &mut Interp<'_>, operation: &Arithmetic) {
 }
 
 fn grown(cx: &mut Interp<'_>, sum: ExprId, addend: ExprId) {
-    let Some(of) = subject(cx, sum).filter(|_| cx.in_loop()) else { return };
+    let Some(of) = cx.subject_here(sum).filter(|_| cx.in_loop()) else { return };
     let by = addend_of(cx, addend);
     let place = cx.expr_place(sum);
     let through = match by {
@@ -151,16 +151,10 @@ fn grown(cx: &mut Interp<'_>, sum: ExprId, addend: ExprId) {
 }
 
 fn divided(cx: &mut Interp<'_>, sum: ExprId, divisor: ExprId) {
-    let Some(subject) = subject(cx, sum) else { return };
+    let Some(subject) = cx.subject_here(sum) else { return };
     let Some(by) = divisor_of(cx, divisor) else { return };
     let (place, written) = (cx.expr_place(divisor), cx.written(sum).to_string());
     cx.observe(place, Divided { sum: subject, written, by }, Confidence::High);
-}
-
-fn subject(cx: &Interp<'_>, expr: ExprId) -> Option<Subject> {
-    let module = cx.module(cx.file());
-    let here = cx.running().next_back().and_then(|frame| frame.function);
-    subject_of(&module.tree, &module.names, expr, here)
 }
 
 /// What the innermost loop around a place goes through: `loader`, `enumerate(tqdm(loader))`.
@@ -175,7 +169,7 @@ fn gone_through(cx: &Interp<'_>, place: Place) -> Option<Subject> {
     while let ExprKind::Call { args, .. } = &tree.expr(iterable).kind {
         iterable = args.first()?.value;
     }
-    subject(cx, iterable)
+    cx.subject_here(iterable)
 }
 
 fn addend_of(cx: &mut Interp<'_>, addend: ExprId) -> Addend {
@@ -201,7 +195,7 @@ fn is_mean(cx: &mut Interp<'_>, expr: ExprId) -> bool {
     let tree = cx.tree(cx.file());
     match &tree.expr(expr).kind {
         ExprKind::Name(_) | ExprKind::Attribute { .. } => {
-            let held = subject(cx, expr);
+            let held = cx.subject_here(expr);
             let is_number =
                 held.is_some_and(|held| cx.remember(|means: &mut Means| means.names.contains(&held)));
             is_number
@@ -252,7 +246,7 @@ fn is_batch_size(cx: &mut Interp<'_>, expr: ExprId) -> bool {
 fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
     let tree = cx.tree(cx.file());
     let ExprKind::Call { callee, args } = &tree.expr(divisor).kind else {
-        return subject(cx, divisor).map(Divisor::Counted);
+        return cx.subject_here(divisor).map(Divisor::Counted);
     };
     let ([only], ExprKind::Name(function)) = (&**args, &tree.expr(*callee).kind) else { return None };
     match function.as_str() {
@@ -280,7 +274,7 @@ fn batches_of(cx: &mut Interp<'_>, expr: ExprId) -> Option<Batches> {
     let value = cx.eval(expr);
     match cx.loader_of(&value) {
         Some(loader) => Some(Batches::Loader(loader)),
-        None if value.is_unknown() => subject(cx, expr).map(Batches::Named),
+        None if value.is_unknown() => cx.subject_here(expr).map(Batches::Named),
         None => None,
     }
 }

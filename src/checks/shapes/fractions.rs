@@ -5,7 +5,7 @@ use crate::apis::{Dim, Need, Slot, Transfer};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
 use crate::report::{Confidence, Edit, Fix, Place, Span};
-use crate::syntax::{BinaryOp, ExprKind, faults};
+use crate::syntax::{BinaryOp, ExprKind};
 use crate::values::Value;
 use ustr::Ustr;
 
@@ -71,7 +71,7 @@ fn note(cx: &mut Interp<'_>, call: &Invocation<'_>, argument: Option<Ustr>, valu
 pub(super) fn fractions(script: &Script, out: &mut Findings) {
     for (at, seen) in script.observed_once::<Fraction>() {
         let (release, since) = TRUE_DIVISION;
-        if !script.pins.allow_since(release, since) || is_python2(script, at.place) {
+        if !script.pins.allow_since(release, since) || script.is_python2(at.place) {
             continue;
         }
         let called = seen.to.rsplit('.').next().unwrap_or_default();
@@ -91,12 +91,6 @@ pub(super) fn fractions(script: &Script, out: &mut Findings) {
             .fix(fix);
         out.push(finding, at);
     }
-}
-
-/// A script of Python 2 divides integers into integers.
-fn is_python2(script: &Script, place: Place) -> bool {
-    let module = script.project.module(place.file);
-    faults(&module.source.text, &module.tree, &module.source.cells()).is_python2
 }
 
 /// `//` in place of the only division among the arguments.
