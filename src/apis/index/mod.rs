@@ -186,6 +186,19 @@ impl Index {
             return found;
         }
     }
+
+    /// Whether anything at all holds a part of this name. All names are gone through.
+    pub fn has_part(&self, name: &str) -> bool {
+        use fst::{IntoStreamer, Streamer};
+        let ending = format!(".{name}");
+        let mut stream = self.map.into_stream();
+        while let Some((key, _)) = stream.next() {
+            if key.ends_with(ending.as_bytes()) {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 /// What is known of a part that nobody listed is when that is there which it is a part of.

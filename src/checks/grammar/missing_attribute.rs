@@ -2,12 +2,13 @@
 
 use super::hidden_attribute::hidden_attributes;
 use super::missing_option;
+use super::slips::slips;
 use super::tried::is_tried;
 use super::tuple_for_tensor::tuples_for_tensors;
 use crate::apis::Role;
 use crate::apis::index::{self, Answer};
 use crate::checks::{Group, Replayed, Rule, page};
-use crate::facts::{Findings, Script};
+use crate::facts::{Findings, Places, Script};
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
 use crate::report::{Confidence, FileId, Place, Severity};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
@@ -201,7 +202,8 @@ fn is_bound_anywhere(cx: &Interp<'_>, name: Ustr) -> bool {
     cx.read_files().any(|file| binds(cx.tree(file), name))
 }
 
-fn binds(tree: &Tree, name: Ustr) -> bool {
+/// Whether a file binds a name so.
+pub(super) fn binds(tree: &Tree, name: Ustr) -> bool {
     let by_expr = tree.exprs.iter().any(|expr| match &expr.kind {
         ExprKind::Str(text) => **text == *name.as_str(),
         ExprKind::Call { args, .. } => {
@@ -220,6 +222,7 @@ fn binds(tree: &Tree, name: Ustr) -> bool {
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    let mut told: Places = script.missing_names().iter().map(|missing| missing.at.place).collect();
     for (at, absent) in script.observed_once::<Absent>() {
         if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
@@ -231,8 +234,10 @@ fn check(script: &Script, out: &mut Findings) {
         let message = format!("{of} has no attribute `{name}`");
         let finding = script.finding(RULE.id, RULE.severity, at, message);
         out.push(finding.note(RAISES), at);
+        told.insert(at.place);
     }
     missing_option::unknown_options(script, out);
     hidden_attributes(script, out);
     tuples_for_tensors(script, out);
+    slips(script, &told, out);
 }

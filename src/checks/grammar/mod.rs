@@ -13,6 +13,7 @@ mod missing_attribute;
 mod missing_option;
 mod option_uses;
 mod skipped_context;
+mod slips;
 mod super_arguments;
 mod tried;
 mod tuple_for_tensor;

@@ -1,0 +1,123 @@
+//! Attributes that nothing defines, on values that nobody knows: a slip of the keyboard away from one of tensors,
+//! modules or optimizers.
+
+use super::missing_attribute::{RAISES, RULE, binds};
+use crate::apis::{Apis, index};
+use crate::facts::{Findings, Places, Script};
+use crate::names::guards;
+use crate::report::{Confidence, Fix, Place};
+use crate::syntax::ExprKind;
+use crate::trace::At;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::OnceLock;
+use ustr::Ustr;
+
+const PACKAGE: &str = "torch";
+/// Whose attributes are meant.
+const CLASSES: [&str; 3] = ["torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer"];
+/// Shorter names are all near each other.
+const LONG: usize = 5;
+
+/// What is read in a file that imports PyTorch, unless its place is among those that another finding is at.
+pub(super) fn slips(script: &Script, told: &Places, out: &mut Findings) {
+    if !script.imports(script.file, PACKAGE) {
+        return;
+    }
+    let tree = &script.project.module(script.file).tree;
+    let mut seen = FxHashSet::default();
+    let read = tree.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Attribute { base, name, name_span } => Some((base, name, name_span)),
+        _ => None,
+    });
+    let slips = read.filter_map(|(base, name, span)| Some((base, name, span, meant(&name)?)));
+    for (base, name, span, meant) in slips {
+        let place = Place::new(script.file, span);
+        let is_told = told.iter().any(|other| other.file == place.file && other.span.contains(span));
+        let draft = script.draft(script.file);
+        // What an import brings is looked up by its whole name.
+        let is_imported = || draft.qualified(base).is_some();
+        let is_provided_for =
+            || script.is_tried(place) || guards(tree).iter().any(|guard| guard.contains(span));
+        if is_told || is_imported() || is_provided_for() || is_known(script, name) || !seen.insert(name) {
+            continue;
+        }
+        let at = At::of_text(place, Confidence::High);
+        let fix = script.renamed(place, &name, meant);
+        let finding = script
+            .finding(RULE.id, RULE.severity, &at, format!("nothing has an attribute `{name}`"))
+            .note("no class of this project has it, and none of the packages that are known")
+            .note(RAISES)
+            .fix(fix.map(|edits| Fix::guess(format!("write `{meant}`"), edits)))
+            .help(format!("did you mean `{meant}`"));
+        out.push(finding, &at);
+    }
+}
+
+/// Whether anything may have an attribute of this name: a file binds it, or a package has it somewhere.
+fn is_known(script: &Script, name: Ustr) -> bool {
+    let files = std::iter::once(&script.file).chain(&script.rehearsal.read);
+    files.into_iter().any(|file| binds(&script.project.module(*file).tree, name))
+        || index::all().iter().any(|(_, index)| index.has_part(&name))
+}
+
+/// The attribute of a tensor, a module or an optimizer that a name is one inner letter away from: one too many, one too
+/// few, or two that changed places. Another first or last letter, a digit or an underscore makes another name of it.
+fn meant(name: &str) -> Option<&'static str> {
+    let slips = Slips::get();
+    if name.len() < LONG || !name.is_ascii() || name.starts_with('_') || slips.names.contains(name) {
+        return None;
+    }
+    let is_other = |meant: &&'static str| meant.replace('_', "") != name.replace('_', "");
+    let without = |letters: &str| slips.without_one.get(letters).into_iter().flatten().copied();
+    let mut found: Vec<&'static str> = without(name).collect();
+    for shorter in without_one(name) {
+        found.extend(slips.names.get(shorter.as_str()));
+        found.extend(without(&shorter).filter(|meant| is_swapped(meant, name)));
+    }
+    found.into_iter().filter(is_other).min()
+}
+
+/// Whether two neighbours of a name changed places.
+fn is_swapped(name: &str, other: &str) -> bool {
+    let apart: Vec<(u8, u8)> = name.bytes().zip(other.bytes()).filter(|(a, b)| a != b).collect();
+    name.len() == other.len() && strsim::osa_distance(name, other) == 1 && apart.len() == 2
+}
+
+/// A name without each of its inner letters.
+fn without_one(name: &str) -> Vec<String> {
+    let inner = 1..name.len().saturating_sub(1);
+    inner
+        .filter(|at| name.as_bytes()[*at].is_ascii_alphabetic())
+        .map(|at| {
+            let (before, after) = (&name[..at], &name[at + 1..]);
+            format!("{before}{after}")
+        })
+        .collect()
+}
+
+/// The attributes that may be meant, by what is left of them without a letter.
+struct Slips {
+    names: FxHashSet<&'static str>,
+    without_one: FxHashMap<String, Vec<&'static str>>,
+}
+
+impl Slips {
+    fn get() -> &'static Slips {
+        static SLIPS: OnceLock<Slips> = OnceLock::new();
+        SLIPS.get_or_init(|| {
+            let mut slips = Slips { names: FxHashSet::default(), without_one: FxHashMap::default() };
+            let Some((_, index)) = index::of(PACKAGE) else { return slips };
+            let methods = |class: &str| Apis::builtin().methods(Ustr::from(class));
+            let parts = |class: &str| index.parts(class).into_iter().map(|name| Ustr::from(&name));
+            let all = CLASSES.iter().flat_map(|class| methods(class).into_iter().chain(parts(class)));
+            for name in all.map(|name| name.as_str()).filter(|name| name.len() >= LONG && name.is_ascii()) {
+                if slips.names.insert(name) {
+                    for shorter in without_one(name) {
+                        slips.without_one.entry(shorter).or_default().push(name);
+                    }
+                }
+            }
+            slips
+        })
+    }
+}
