@@ -314,7 +314,10 @@ impl<'p> Interp<'p> {
                 let rest = self.beside_loss(targets, &any);
                 for (at, target) in targets.iter().enumerate() {
                     let beside = if lone { &Value::Unknown } else { &rest };
-                    self.assign(*target, one_of_several(if at > 0 { beside } else { &any }));
+                    let one = one_of_several(if at > 0 { beside } else { &any });
+                    // However many are left over, they are a list.
+                    let given = if starred == Some(at) { self.list_of(place, one) } else { one };
+                    self.assign(*target, given);
                 }
             }
         }
