@@ -1,6 +1,7 @@
 //! Loaders: the order of samples, the share of each process, and what workers do.
 
 mod cuda_in_worker;
+mod equal_datasets;
 mod full_dataset_batch;
 mod leaked_test_data;
 mod loader_built_in_loop;

@@ -1,5 +1,6 @@
 //! Scores on the very data that a model was trained on, which say nothing of other data.
 
+use super::equal_datasets::are_equal;
 use super::loaders::sample_order;
 use super::order::REWRITTEN;
 use crate::apis::{Literal, Verb};
@@ -122,7 +123,7 @@ fn check(script: &Script, out: &mut Findings) {
         // Whatever a sampler draws of the dataset to train with, the test goes through all of it.
         let trained = loaders(script).find(|other| {
             script.feeds_training(other.id)
-                && is_same_data(script, other.dataset, test.dataset)
+                && is_same_data(script, other, &test)
                 && !is_switched(script, &test)
         });
         let Some(trained) = trained.filter(|_| seen.insert(test.at.place)) else { continue };
@@ -131,7 +132,7 @@ fn check(script: &Script, out: &mut Findings) {
         if let Some(place) = at.beside(Some(trained.at.place)) {
             finding = finding.because(place, "trained on the same dataset here");
         }
-        let help = match flag_of(script, test.dataset) {
+        let help = match test.dataset.and_then(|dataset| flag_of(script, dataset)) {
             Some(flag) => format!("give the test loader a dataset of its own: `{flag}=False`"),
             None => "give the test loader samples that are kept out of training: `random_split`".to_owned(),
         };
@@ -214,17 +215,17 @@ fn is_in_branch(script: &Script, at: &At) -> bool {
         .any(|stmt| matches!(draft.statement(*stmt).kind, StmtKind::If { .. } | StmtKind::Try { .. }))
 }
 
-/// A loader over a known dataset.
+/// A loader, and its dataset where that is known.
 struct OverData<'s> {
     at: &'s At,
     id: ObjId,
-    dataset: ObjId,
+    dataset: Option<ObjId>,
 }
 
 fn loaders<'s>(script: &'s Script<'s>) -> impl Iterator<Item = OverData<'s>> {
     script.sightings().filter_map(move |(at, sight)| {
         let Sight::Loader { loader, dataset, .. } = sight else { return None };
-        Some(OverData { at, id: *loader, dataset: dataset.as_obj()? })
+        Some(OverData { at, id: *loader, dataset: dataset.as_obj() })
     })
 }
 
@@ -239,7 +240,7 @@ fn is_scored(script: &Script, loader: &OverData) -> bool {
         |sight: &Sight| matches!(sight, Sight::GoneThrough { loader: id, trains: false } if *id == loader.id);
     let is_told = script.sightings().any(|(_, sight)| scores(sight))
         && !script.feeds_training(loader.id)
-        && !script.rehearsal.heap.is_merged(loader.dataset);
+        && !loader.dataset.is_some_and(|dataset| script.rehearsal.heap.is_merged(dataset));
     is_told || is_called_test(script, loader) && evaluates(script, loader.id)
 }
 
@@ -251,7 +252,8 @@ fn evaluates(script: &Script, loader: ObjId) -> bool {
 
 /// Whether two datasets hold the same samples: they are one, or of one class of a framework that was asked twice for
 /// the part to train with.
-fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
+fn is_same_data(script: &Script, one: &OverData, other: &OverData) -> bool {
+    let (Some(one), Some(other)) = (one.dataset, other.dataset) else { return false };
     let heap = &script.rehearsal.heap;
     let (a, b) = (heap.get(one), heap.get(other));
     let is_api = matches!(a.class, ClassRef::Api(_));
@@ -261,8 +263,10 @@ fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
     let root = Ustr::from("root");
     let is_elsewhere = a.attr(root).and_then(Value::as_str) != b.attr(root).and_then(Value::as_str);
     let is_cut = |id: ObjId| REWRITTEN.iter().any(|name| heap.get(id).attr(Ustr::from(name)).is_some());
-    is_api
-        && a.class == b.class
+    if !is_api {
+        return are_equal(script, one, other);
+    }
+    a.class == b.class
         && flag_of(script, one).is_some()
         && flag_of(script, other).is_some()
         && !is_elsewhere
@@ -274,7 +278,7 @@ fn is_same_data(script: &Script, one: ObjId, other: ObjId) -> bool {
 /// then on.
 fn is_switched(script: &Script, loader: &OverData) -> bool {
     let heap = &script.rehearsal.heap;
-    let dataset = heap.get(loader.dataset);
+    let Some(dataset) = loader.dataset.map(|dataset| heap.get(dataset)) else { return false };
     let ClassRef::Project(class) = dataset.class else { return false };
     let State::Class(state) = &heap.get(class).state else { return false };
     let (home, here) = (script.project.module(state.file), script.project.module(loader.at.place.file));
