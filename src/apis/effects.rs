@@ -8,6 +8,7 @@ vocabulary! {
     classes {}
     AddLayer "add-layer" (Model Layer [Index]) "a model grows by a layer, at its end or before another";
     AddParams "add-params" (Optimizer Group) "an optimizer owns more parameters";
+    Average "average" (Value) "the mean of this over the batches of an evaluation is reported";
     Backward "backward" (Loss [Gradient RetainGraph CreateGraph])
         "walks the graph and accumulates into its parameters";
     Call "call" (F; Args) "calls back";

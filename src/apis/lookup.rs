@@ -8,7 +8,7 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::memo::{self, Place, Question};
-use super::model::{Api, ClassSpec, Handed, ModeDependence, Order, Role};
+use super::model::{Api, ClassSpec, Draws, Handed, ModeDependence, Order, Role};
 use super::needs::Need;
 use super::pack::{Found, Pack, pack};
 use super::parse::parse;
@@ -165,6 +165,11 @@ impl Apis {
     /// Whether the instances of a class do something else in training, however they are made.
     pub fn depends_on_mode(&self, class: Ustr) -> bool {
         self.mode_dependent(class) == Some(ModeDependence::Always)
+    }
+
+    /// When an instance draws what it does to a sample, by the first of the class and its bases that says so.
+    pub fn draws_in_calls(&self, class: Ustr) -> Option<Draws> {
+        self.along(class, &mut |name| self.class(name)?.class.as_ref()?.draws)
     }
 
     /// The parameter of a layer's call that says whether it trains, where nothing else does.

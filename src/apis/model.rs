@@ -34,6 +34,8 @@ pub struct Api {
     pub dataset: Option<Box<DatasetSpec>>,
     /// Read without parentheses (`tensor.shape`): `gives` is of the receiver, `self`.
     pub property: bool,
+    /// A metric that is no mean over samples: of all of them it is not the mean of what it is of each batch.
+    pub pooled: Option<Pooled>,
     /// The backward pass needs the first operand as it was.
     pub saves_input: bool,
     /// The backward pass needs the result as it was.
@@ -249,6 +251,8 @@ pub struct ClassSpec {
     pub makes: Option<Apply<Transfer>>,
     /// Whether a layer does something else in training than in evaluation.
     pub mode_dependent: Option<ModeDependence>,
+    /// Whether a call of an instance draws at random what it does to a sample.
+    pub draws: Option<Draws>,
     /// The parameter of an instance call by which a layer learns that it trains; where nobody says so, it does not.
     pub told: Option<Ustr>,
     /// In which order a sampler goes through a dataset, or a dataset holds its samples.
@@ -335,6 +339,22 @@ pub enum ModeDependence {
     Never,
     /// Where this parameter of the constructor is true, or not zero.
     If(Ustr),
+}
+
+/// When a metric of all samples is not the mean of what it is of each batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pooled {
+    Always,
+    /// Not where this parameter says that all classes are counted together, which makes an accuracy of it.
+    UnlessMicro(Ustr),
+}
+
+/// When a transform does something else to each sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Draws {
+    Always,
+    /// Only whether it does anything is drawn, with the probability that this parameter of the constructor is.
+    Whether(Ustr),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,12 +7,14 @@ use ustr::{Ustr, ustr};
 
 use super::error::{ApiError, Input};
 use super::model::{
-    Api, ClassSpec, DatasetSpec, Literal, LossSpec, ModeDependence, Operand, Order, ParamKind, ParamSpec,
-    Role, Weights,
+    Api, ClassSpec, DatasetSpec, Draws, Literal, LossSpec, ModeDependence, Operand, Order, ParamKind,
+    ParamSpec, Pooled, Role, Weights,
 };
 use super::shared::Shared;
 use super::terms::{Term, literal};
-use super::vocabulary::{ENTRY_KEYS, FILE_KEYS, LABELS, MARKS, ORDERS, OWNED, PAIRS, ROLES, TARGETS};
+use super::vocabulary::{
+    CLASS_KEYS, ENTRY_KEYS, FILE_KEYS, LABELS, MARKS, ORDERS, OWNED, PAIRS, ROLES, TARGETS,
+};
 
 /// Everything one file says.
 #[derive(Debug, Default)]
@@ -172,6 +174,11 @@ impl<'a> Reader<'a> {
             class: class.map(Box::new),
             dataset: keys.get("dataset").map(|value| self.dataset(value, &names)).transpose()?.map(Box::new),
             property,
+            pooled: keys
+                .get("pooled")
+                .map(|value| self.flag_or_parameter(value, &names))
+                .transpose()?
+                .map(|flag| flag.map_or_else(Pooled::UnlessMicro, |_| Pooled::Always)),
             saves_input: self.flag(keys.get("saves_input"))?,
             saves_result: self.flag(keys.get("saves_result"))?,
             source: term("source")?.map_or_else(String::new, |term| self.address(term.text)).into(),
@@ -203,30 +210,7 @@ impl<'a> Reader<'a> {
 
     /// A class is what has a key that only classes have.
     fn class(&mut self, keys: &Keys<'a, '_>, params: &[ParamSpec]) -> Result<Option<ClassSpec>, ApiError> {
-        if ![
-            "role",
-            "is",
-            "weights",
-            "call",
-            "each_batch",
-            "epoch_end",
-            "bare_hooks",
-            "called_first",
-            "trains_on",
-            "scores_on",
-            "handed",
-            "owns",
-            "makes",
-            "mode_dependent",
-            "told",
-            "order",
-            "proportional",
-            "walks",
-            "lasts",
-        ]
-        .iter()
-        .any(|key| keys.get(key).is_some())
-        {
+        if !CLASS_KEYS.iter().any(|key| keys.get(key).is_some()) {
             return Ok(None);
         }
         let names: Vec<Ustr> = params.iter().map(|param| param.name).collect();
@@ -280,6 +264,11 @@ impl<'a> Reader<'a> {
             keys.get("decays").map(|value| self.string(value)?.single_operand(&names)).transpose()?;
         class.mode_dependent =
             keys.get("mode_dependent").map(|value| self.mode_dependent(value, &names)).transpose()?;
+        class.draws = keys
+            .get("draws")
+            .map(|value| self.flag_or_parameter(value, &names))
+            .transpose()?
+            .map(|flag| flag.map_or_else(Draws::Whether, |_| Draws::Always));
         class.told = keys.get("told").map(|value| Ok(ustr(self.string(value)?.text))).transpose()?;
         class.order = keys.get("order").map(|value| self.order(value, &names)).transpose()?;
         class.proportional = self.flag(keys.get("proportional"))?;
@@ -294,12 +283,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn mode_dependent(&self, value: &Value<'a>, names: &[Ustr]) -> Result<ModeDependence, ApiError> {
+    /// `true`, or the parameter that decides it.
+    fn flag_or_parameter(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Result<bool, Ustr>, ApiError> {
         match value.get_ref().as_bool() {
-            Some(true) => Ok(ModeDependence::Always),
-            Some(false) => Ok(ModeDependence::Never),
-            None => Ok(ModeDependence::If(self.parameter(self.string(value)?, names)?)),
+            Some(flag) => Ok(Ok(flag)),
+            None => Ok(Err(self.parameter(self.string(value)?, names)?)),
         }
+    }
+
+    fn mode_dependent(&self, value: &Value<'a>, names: &[Ustr]) -> Result<ModeDependence, ApiError> {
+        Ok(match self.flag_or_parameter(value, names)? {
+            Ok(true) => ModeDependence::Always,
+            Ok(false) => ModeDependence::Never,
+            Err(parameter) => ModeDependence::If(parameter),
+        })
     }
 
     fn order(&self, value: &Value<'a>, names: &[Ustr]) -> Result<Order, ApiError> {

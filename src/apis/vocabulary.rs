@@ -110,6 +110,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "owns",
     "makes",
     "mode_dependent",
+    "draws",
     "told",
     "order",
     "proportional",
@@ -118,6 +119,7 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "remembers",
     "lasts",
     "decays",
+    "pooled",
     "saves_input",
     "saves_result",
     "source",
@@ -130,6 +132,30 @@ pub(crate) const ENTRY_KEYS: &[&str] = &[
     "trains_on",
     "scores_on",
     "handed",
+];
+
+/// Those of them that only classes have.
+pub(crate) const CLASS_KEYS: &[&str] = &[
+    "role",
+    "is",
+    "weights",
+    "call",
+    "each_batch",
+    "epoch_end",
+    "bare_hooks",
+    "called_first",
+    "trains_on",
+    "scores_on",
+    "handed",
+    "owns",
+    "makes",
+    "mode_dependent",
+    "draws",
+    "told",
+    "order",
+    "proportional",
+    "walks",
+    "lasts",
 ];
 
 /// Keys of a file that are no entries.

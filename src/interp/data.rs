@@ -159,7 +159,7 @@ impl<'p> Interp<'p> {
             && let Some(spec) = &api.dataset
         {
             if spec.sample.is_empty() && !spec.labelled {
-                return Value::Unknown;
+                return self.unknown_sample(object, place);
             }
             let raw = super::streams::samples_of(as_read(spec), DType::UInt8, place);
             let raw = Tensor { is_array: true, ..raw };
@@ -195,6 +195,16 @@ impl<'p> Interp<'p> {
             }
             let items: Vec<Value> = parts.iter().map(|part| self.iterate(part, place).any).collect();
             return if items.is_empty() { Value::Unknown } else { Value::tuple(items) };
+        }
+        self.unknown_sample(object, place)
+    }
+
+    /// A sample of which nothing is known goes through the transform all the same.
+    fn unknown_sample(&mut self, object: ObjId, place: Place) -> Value {
+        let transform = self.heap.attr(object, Ustr::from("transform")).cloned().unwrap_or(Value::None);
+        if !matches!(transform.bare(), Value::None | Value::Unknown) {
+            let call = Call::with(place, [Value::Unknown]);
+            self.quietly(|interp| interp.call_value(&transform, &call));
         }
         Value::Unknown
     }

@@ -102,6 +102,7 @@ impl<'p> Interp<'p> {
                 | Verb::RefuseUnequal
                 | Verb::Processes
                 | Verb::Replicate
+                | Verb::Average
                 | Verb::Seed
                 | Verb::SetEpoch
                 | Verb::StartMethod

@@ -102,6 +102,7 @@ mod trees;
 mod tried_stacks;
 mod unconstructed;
 mod walked;
+mod waypoint;
 
 pub use alternatives::{Unfit, unfit};
 use call_path::CallPath;
@@ -131,6 +132,7 @@ pub(crate) use parts::mark_graph;
 pub(crate) use python::{COPIED, is_bounded};
 pub use run::rehearse;
 pub(crate) use streams::is_part_of_dataset;
+pub use waypoint::Waypoint;
 
 use crate::apis::Apis;
 use crate::names::{Module, Project};

@@ -2,8 +2,8 @@
 
 use crate::facts::Script;
 use crate::report::Place;
-use crate::trace::{At, LoopId, Over, Sight};
-use crate::values::{ObjId, SampleOrder, State};
+use crate::trace::{At, Forward, LoopId, Over, Sight};
+use crate::values::{Mode, ObjId, SampleOrder, State};
 use std::rc::Rc;
 
 /// Loops over loaders in which a model is trained.
@@ -48,4 +48,30 @@ pub(super) fn at_loader(script: &Script, loader: ObjId, id: LoopId) -> Option<At
     }
     let (at, _) = script.sightings().find(|(at, _)| at.loops.contains(&id))?;
     Some(At { place: script.rehearsal.heap.get(loader).site, calls: Rc::from([]), ..at.clone() })
+}
+
+/// Where a model is scored on what a loader gives, of which nothing is learned: the forward pass of a loop over it, or the
+/// hook by which a framework gets it.
+pub(super) fn scored_on<'s>(script: &'s Script<'s>, loader: ObjId) -> Option<&'s At> {
+    if script.feeds_training(loader) {
+        return None;
+    }
+    script.sightings().find_map(|(at, sight)| match sight {
+        Sight::Forward(forward) => evaluates_in(script, at, forward, loader).then_some(at),
+        Sight::GoneThrough { loader: given, trains: false } => (*given == loader).then_some(at),
+        _ => None,
+    })
+}
+
+fn evaluates_in(script: &Script, at: &At, forward: &Forward, loader: ObjId) -> bool {
+    let heap = &script.rehearsal.heap;
+    let is_it = |over: ObjId| over == loader || heap.stands_for(over).contains(loader);
+    let over =
+        |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(over) if is_it(over));
+    let Some(depth) = at.loops.iter().position(over) else { return false };
+    // Who goes through it again and again before anything is learned wants to see the samples in several ways.
+    let around = at.loops[..depth].iter().rev().take_while(|id| !script.trains_in(**id));
+    let again = around.into_iter().any(|id| matches!(script.rehearsal.loop_info(*id).over, Over::Counter));
+    let learns = script.descends_in(at.loops[depth]);
+    !learns && !again && (forward.grad == Some(false) || forward.mode == Mode::Eval)
 }

@@ -1,5 +1,7 @@
 //! Loaders: the order of samples, the share of each process, and what workers do.
 
+mod augmentations;
+mod augmented_evaluation_data;
 mod cuda_in_worker;
 mod equal_datasets;
 mod full_dataset_batch;
@@ -22,6 +24,7 @@ use crate::checks::Concern;
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[
+        &augmented_evaluation_data::RULE,
         &cuda_in_worker::RULE,
         &full_dataset_batch::RULE,
         &leaked_test_data::RULE,
@@ -36,6 +39,7 @@ pub(super) static CONCERN: Concern = Concern {
         &unshuffled_training_data::RULE,
     ],
     checkers: &[
+        &augmentations::CHECKER,
         &leaked_test_data::CHECKER,
         &order::CHECKER,
         &processes::CHECKER,
