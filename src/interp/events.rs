@@ -239,6 +239,14 @@ pub struct DrawnByName {
     pub place: Place,
 }
 
+/// `next(batches)`, `batches.__next__()`
+pub struct Drawn {
+    pub loader: ObjId,
+    /// The iterator over it.
+    pub iterator: ObjId,
+    pub place: Place,
+}
+
 /// `something.name(...)`
 pub struct UnknownMethod {
     pub name: Ustr,

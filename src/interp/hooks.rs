@@ -162,6 +162,8 @@ events! {
     on_api_result(&ApiResult<'_>);
     /// A method of a value of a framework was called.
     on_method_result(&MethodResult<'_>);
+    /// An iterator over a loader is asked for its next batch.
+    on_drawn(&Drawn);
     /// An iterator over a loader was asked for its next batch by the name that Python 2 has for it.
     on_drawn_by_name(&DrawnByName);
     /// A method was called that is not known, for the most part of something that is not.

@@ -3,7 +3,7 @@
 
 use super::one_by_one::runs_one_by_one;
 use super::{
-    DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing, listing::Asked, stmt::Flow,
+    Drawn, DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing, listing::Asked, stmt::Flow,
 };
 use crate::report::{Place, Span};
 use crate::syntax::*;
@@ -190,6 +190,11 @@ impl<'p> Interp<'p> {
     /// What an iterator gives next: `next(batches)`, `batches.__next__()`.
     pub(super) fn drawn(&mut self, iterator: &Value, place: Place) -> Value {
         self.note_drawn(iterator);
+        if let (Some(iterator), Some(loader)) = (iterator.as_obj(), self.loader_of(iterator))
+            && iterator != loader
+        {
+            self.on_drawn(&Drawn { loader, iterator, place });
+        }
         self.iterate(iterator, place).any
     }
 

@@ -65,6 +65,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("leaf-modified-in-place", "a leaf Variable that requires grad is being used in an in-place operation"),
     ("leaked-test-data", "data leakage train_test_split StandardScaler"),
     ("loader-built-in-loop", "DataLoader slow at the start of each epoch"),
+    ("loader-restarted-every-step", "next(iter(dataloader)) same batch every time"),
     ("log-of-softmax", "loss is nan"),
     ("lossy-cast-in-kernel", "float truncated to int"),
     ("mask-overflow", "value cannot be converted to type c10::Half without overflow"),

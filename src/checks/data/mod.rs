@@ -7,6 +7,7 @@ mod equal_datasets;
 mod full_dataset_batch;
 mod leaked_test_data;
 mod loader_built_in_loop;
+mod loader_restarted_every_step;
 mod loaders;
 mod missing_distributed_sampler;
 mod missing_set_epoch;
@@ -29,6 +30,7 @@ pub(super) static CONCERN: Concern = Concern {
         &full_dataset_batch::RULE,
         &leaked_test_data::RULE,
         &loader_built_in_loop::RULE,
+        &loader_restarted_every_step::RULE,
         &missing_distributed_sampler::RULE,
         &missing_set_epoch::RULE,
         &reused_key::RULE,
@@ -41,6 +43,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &augmentations::CHECKER,
         &leaked_test_data::CHECKER,
+        &loader_restarted_every_step::CHECKER,
         &order::CHECKER,
         &processes::CHECKER,
         &reused_key::CHECKER,
