@@ -117,6 +117,15 @@ impl<'p> Interp<'p> {
         subject_of(&module.tree, &module.names, expr, here)
     }
 
+    /// Whether an expression is made of names and attributes alone, which may be evaluated again.
+    pub(crate) fn is_reading(&self, expr: ExprId) -> bool {
+        match self.here().expr(expr).kind {
+            ExprKind::Name(_) => true,
+            ExprKind::Attribute { base, .. } => self.is_reading(base),
+            _ => false,
+        }
+    }
+
     /// Whether two expressions are the same name or attribute path.
     pub(crate) fn same_target(&self, a: ExprId, b: ExprId) -> bool {
         let tree = self.here();

@@ -38,6 +38,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("device-compared-to-string", "torch.device == \"cuda\" is False"),
     ("device-dependent-result", "different results on CPU and GPU"),
     ("device-mismatch", "Expected all tensors to be on the same device"),
+    ("dropped-evaluation-samples", "drop_last validation accuracy"),
     ("dropped-result", "tensor.to(device) does not work"),
     ("dtype-mismatch", "mat1 and mat2 must have the same dtype"),
     ("element-loop-on-gpu", "for loop over a GPU tensor is slow"),

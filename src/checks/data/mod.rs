@@ -3,6 +3,7 @@
 mod augmentations;
 mod augmented_evaluation_data;
 mod cuda_in_worker;
+mod dropped_evaluation_samples;
 mod equal_datasets;
 mod full_dataset_batch;
 mod leaked_test_data;
@@ -27,6 +28,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &augmented_evaluation_data::RULE,
         &cuda_in_worker::RULE,
+        &dropped_evaluation_samples::RULE,
         &full_dataset_batch::RULE,
         &leaked_test_data::RULE,
         &loader_built_in_loop::RULE,
@@ -42,6 +44,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &augmentations::CHECKER,
+        &dropped_evaluation_samples::CHECKER,
         &leaked_test_data::CHECKER,
         &loader_restarted_every_step::CHECKER,
         &order::CHECKER,

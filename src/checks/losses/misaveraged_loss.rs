@@ -199,7 +199,7 @@ fn is_mean(cx: &mut Interp<'_>, expr: ExprId) -> bool {
             let is_number =
                 held.is_some_and(|held| cx.remember(|means: &mut Means| means.names.contains(&held)));
             is_number
-                || is_reading(cx, expr) && cx.eval(expr).as_tensor().is_some_and(|tensor| tensor.averaged)
+                || cx.is_reading(expr) && cx.eval(expr).as_tensor().is_some_and(|tensor| tensor.averaged)
         }
         ExprKind::Call { callee, args } => {
             let place = cx.expr_place(expr);
@@ -209,15 +209,6 @@ fn is_mean(cx: &mut Interp<'_>, expr: ExprId) -> bool {
                 _ => cx.remember(|means: &mut Means| means.calls.contains(&place)),
             }
         }
-        _ => false,
-    }
-}
-
-/// Whether an expression is made of names and attributes alone, which may be evaluated again.
-fn is_reading(cx: &Interp<'_>, expr: ExprId) -> bool {
-    match cx.tree(cx.file()).expr(expr).kind {
-        ExprKind::Name(_) => true,
-        ExprKind::Attribute { base, .. } => is_reading(cx, base),
         _ => false,
     }
 }
@@ -240,7 +231,7 @@ fn is_batch_size(cx: &mut Interp<'_>, expr: ExprId) -> bool {
         },
         _ => return false,
     };
-    is_reading(cx, of) && cx.eval(of).as_tensor().is_some()
+    cx.is_reading(of) && cx.eval(of).as_tensor().is_some()
 }
 
 fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
@@ -254,7 +245,7 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
         "len" => {}
         _ => return None,
     }
-    if !is_reading(cx, only.value) {
+    if !cx.is_reading(only.value) {
         return None;
     }
     if let ExprKind::Attribute { base, name, .. } = tree.expr(only.value).kind
