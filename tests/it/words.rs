@@ -72,6 +72,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("mask-overflow", "value cannot be converted to type c10::Half without overflow"),
     ("matrix-inverse-in-loss", "the inversion could not be completed because the input matrix is singular"),
     ("misaveraged-loss", "average loss divided by len(dataset)"),
+    ("misaveraged-metric", "average f1 score over batches"),
     ("mismatched-arguments", "TypeError: forward() missing 1 required positional argument"),
     ("mismatched-unpacking", "too many values to unpack (expected 2)"),
     ("misplaced-clipping", "gradient clipping has no effect"),

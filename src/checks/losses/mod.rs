@@ -10,6 +10,7 @@ mod ignored_reduction;
 mod keras_logits_mismatch;
 mod label_encoding_mismatch;
 mod misaveraged_loss;
+mod misaveraged_metric;
 mod misused_kl_divergence;
 mod nll_without_log_softmax;
 mod one_class_softmax;
@@ -35,6 +36,7 @@ pub(super) static CONCERN: Concern = Concern {
         &keras_logits_mismatch::RULE,
         &label_encoding_mismatch::RULE,
         &misaveraged_loss::RULE,
+        &misaveraged_metric::RULE,
         &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
         &one_class_softmax::RULE,
@@ -50,6 +52,7 @@ pub(super) static CONCERN: Concern = Concern {
         &bce_under_autocast::CHECKER,
         &ignored_reduction::CHECKER,
         &misaveraged_loss::CHECKER,
+        &misaveraged_metric::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
         &softmax_before_cross_entropy::CHECKER,
