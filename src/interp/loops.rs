@@ -3,7 +3,8 @@
 
 use super::one_by_one::runs_one_by_one;
 use super::{
-    Drawn, DrawnByName, Interp, branch::Arm, call_path::Hop, elements, listing, listing::Asked, stmt::Flow,
+    Drawn, DrawnByName, Interp, branch::Arm, call_path::Hop, drawn, elements, listing, listing::Asked,
+    stmt::Flow,
 };
 use crate::report::{Place, Span};
 use crate::syntax::*;
@@ -122,7 +123,10 @@ impl<'p> Interp<'p> {
                 };
                 let any = match over {
                     Over::Loader(loader) => self.parts_of_batch(target, any, loader),
-                    Over::Other => self.parts_of_unknown(target, any),
+                    Over::Other => {
+                        let any = self.parts_of_unknown(target, any);
+                        drawn::by_training(self, target, iter, any)
+                    }
                     Over::Counter => any,
                 };
                 let id = self.out.loops.len();

@@ -32,6 +32,7 @@ mod derived;
 mod detach_points;
 mod device;
 mod device_origins;
+mod drawn;
 mod dtypes;
 mod effects;
 mod elements;

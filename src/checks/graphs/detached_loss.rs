@@ -1,6 +1,6 @@
 //! A backward on a value that was cut from its graph.
 
-use super::detached_losses;
+use super::{Why, detached_losses};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script, layers};
 use crate::report::Severity;
@@ -20,7 +20,11 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for loss in detached_losses(script) {
         let of = loss.optimizer.map(|optimizer| format!(" of `{}`", script.optimizer_name(optimizer)));
-        let why = if loss.frozen { "all of them are frozen" } else { "the loss is detached from the graph" };
+        let why = match loss.why {
+            Why::AllFrozen => "all of them are frozen",
+            Why::FrozenAlone => "the loss depends on frozen layers only",
+            Why::Detached => "the loss is detached from the graph",
+        };
         let message = format!("no parameter{} gets a gradient: {why}", of.unwrap_or_default());
         let mut finding = script.finding(RULE.id, RULE.severity, &loss.at, message);
         if let Some((place, by)) = loss.point {
@@ -37,7 +41,12 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(place, label);
         }
         let help = match loss.returned {
-            _ if loss.frozen => "set `requires_grad_(True)` on the layers to train before the loop",
+            _ if loss.why == Why::FrozenAlone => {
+                "compute the loss from the output of the model that is trained"
+            }
+            _ if loss.why == Why::AllFrozen => {
+                "set `requires_grad_(True)` on the layers to train before the loop"
+            }
             true => "return the loss as computed from the model's output, without detaching it",
             false => {
                 "call `backward()` on the loss as computed from the model's output, without detaching it"

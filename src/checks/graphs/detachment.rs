@@ -15,8 +15,18 @@ pub(in crate::checks) struct DetachedLoss {
     pub optimizer: Option<ObjId>,
     /// A method returns it, and the framework calls `backward()`.
     pub returned: bool,
-    /// It has no graph as all that the optimizer has is frozen.
-    pub frozen: bool,
+    pub why: Why,
+}
+
+/// What leaves a loss without a graph.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::checks) enum Why {
+    /// Something on its way was detached.
+    Detached,
+    /// All that the optimizer has is frozen.
+    AllFrozen,
+    /// It is computed by frozen layers alone, and not by those that the optimizer has.
+    FrozenAlone,
 }
 
 pub(in crate::checks) struct BrokenGraph {
@@ -57,8 +67,13 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
         let still =
             |step: &Stepping| step.optimizer.is_some_and(|optimizer| trains_nothing(script, optimizer));
         let frozen = matches!(loss.graph, Graph::None) && first.is_some_and(still) && others.all(still);
-        if !(certain && is_detached(loss) || frozen) || is_dry_run(script, at, loss) || !seen.insert(at.place)
-        {
+        let why = match () {
+            () if frozen => Why::AllFrozen,
+            () if certain && is_detached(loss) => Why::Detached,
+            () if certain && is_of_frozen_layers(loss) => Why::FrozenAlone,
+            () => continue,
+        };
+        if is_dry_run(script, at, loss) || !seen.insert(at.place) {
             continue;
         }
         let point = loss.detach_points.as_ref().and_then(|detach_points| detach_points.first());
@@ -68,7 +83,7 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
             point: point.map(|point| (point.place, point.by)).or(made),
             optimizer: first.and_then(|step| step.optimizer),
             returned: false,
-            frozen,
+            why,
         });
     }
     found
@@ -92,7 +107,7 @@ fn returned_losses(script: &Script) -> Vec<DetachedLoss> {
                 point: Some((point.place, point.by)),
                 optimizer: None,
                 returned: true,
-                frozen: false,
+                why: Why::Detached,
             });
         }
     }
@@ -236,6 +251,11 @@ fn collect_steps(nodes: &[Node], around: &mut Vec<LoopId>, all: &mut Vec<Steppin
             Node::Exit(_) => {}
         }
     }
+}
+
+/// Layers with weights made the numbers of a loss, and none of them asks for gradients.
+fn is_of_frozen_layers(loss: &Tensor) -> bool {
+    loss.learned && matches!(loss.graph, Graph::None) && loss.detach_points.is_none()
 }
 
 /// No parameter hangs on a loss, on whatever way it was computed.

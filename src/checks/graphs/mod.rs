@@ -24,7 +24,7 @@ mod undetached_hidden_state;
 
 use crate::checks::Concern;
 
-pub(super) use detachment::{broken_graphs, detached_losses};
+pub(super) use detachment::{Why, broken_graphs, detached_losses};
 
 pub(super) static CONCERN: Concern = Concern {
     rules: &[

@@ -1,6 +1,6 @@
 //! Steps of an optimizer that has no gradients, because no backward pass leads to what it owns.
 
-use crate::checks::{Group, Replayed, Rule, page};
+use crate::checks::{Group, Replayed, Rule, graphs, page};
 use crate::facts::timeline::{Kind, OptimizerEvent, Parts, Timeline, each_effect, reached, with_submodules};
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Place, Severity};
@@ -101,7 +101,8 @@ fn detaches(script: &Script) -> bool {
         Sight::Backward { loss, .. } => loss.detach_points.is_some(),
         _ => false,
     };
-    leads_nowhere || script.sightings().any(|(_, sight)| is_detached(sight))
+    let is_said = || !graphs::detached_losses(script).is_empty() || !graphs::broken_graphs(script).is_empty();
+    leads_nowhere || script.sightings().any(|(_, sight)| is_detached(sight)) && is_said()
 }
 
 /// Whether the gradients of an optimizer may come of an event.
@@ -122,17 +123,34 @@ fn forward_beside(
 ) -> Option<Place> {
     let heap = &script.rehearsal.heap;
     let owned = with_submodules(heap, owns);
+    let unrecorded = unrecorded(script);
     let iteration = *step.loops.last()?;
     let trains = |visit: &Visit| match visit.event.effect {
         Effect::Forward { module, grad } => {
             let inside = with_submodules(heap, &ObjSet::one(module));
-            grad != Some(false) && inside.iter().any(|object| owned.contains(object))
+            inside
+                .iter()
+                .any(|object| owned.contains(object) && (grad != Some(false) || unrecorded.contains(object)))
         }
         _ => false,
     };
     let all = visits(&entry.nodes, |effect| matches!(effect, Effect::Forward { .. }));
     let mut beside = all.iter().filter(|visit| visit.loops.contains(&iteration) && trains(visit));
     beside.next().map(|visit| visit.event.place)
+}
+
+/// What has computed a part of a loss where no gradients are recorded.
+fn unrecorded(script: &Script) -> ObjSet {
+    let lost = |sight: &Sight| match sight {
+        Sight::Backward { loss, .. } => {
+            let points = loss.detach_points.iter().flat_map(|points| points.iter());
+            points
+                .filter(|point| point.by.is_none())
+                .fold(ObjSet::default(), |all, point| all.union(&point.lost))
+        }
+        _ => ObjSet::default(),
+    };
+    script.sightings().fold(ObjSet::default(), |all, (_, sight)| all.union(&lost(sight)))
 }
 
 /// Any backward pass of the script.
