@@ -57,11 +57,12 @@ const RATION: u64 = 1 << 22;
 impl Rule {
     /// Adds what it finds in a script; false where its ration was not enough, and it says nothing.
     pub fn ask(&self, script: &Script, out: &mut Findings) -> bool {
-        let (all, for_gpus) = (out.all.len(), out.for_gpus.len());
+        let (all, for_gpus, unless_bound) = (out.all.len(), out.for_gpus.len(), out.unless_bound.len());
         let done = rationed(RATION, || (self.check)(script, out)).is_some();
         if !done {
             out.all.truncate(all);
             out.for_gpus.truncate(for_gpus);
+            out.unless_bound.truncate(unless_bound);
         }
         done
     }

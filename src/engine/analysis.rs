@@ -40,6 +40,8 @@ pub struct FileReport {
     pub followed: Vec<Place>,
     /// Which of the findings, by place in the list, hold only where something in the project uses a GPU.
     pub for_gpus: Vec<u32>,
+    /// Which of them, by place in the list, hold unless another text of the project binds an attribute of this name.
+    pub unless_bound: Vec<(u32, String)>,
     /// It puts something on a GPU, or speaks of one.
     pub uses_gpu: bool,
     /// Those that an optimizer applies, of which it does not know the graph.
@@ -96,6 +98,7 @@ pub fn analyse(project: &Project, file: FileId, settings: &Ready) -> FileReport 
         supposed: rehearsal.supposed.iter().copied().map(key).collect(),
         out_of_fuel: rehearsal.out_of_fuel || unasked,
         for_gpus: findings.for_gpus,
+        unless_bound: findings.unless_bound.into_iter().map(|(at, name)| (at, name.to_string())).collect(),
         uses_gpu: rehearsal.uses_gpu || crate::source::speaks_of_gpus(&project.source(file).text),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn merge(
     request: &Request,
     project: &Project,
     asked: &[Asked],
-    reports: Vec<(FileId, FileReport)>,
+    mut reports: Vec<(FileId, FileReport)>,
     on_gpus: bool,
 ) -> Outcome {
     let cwd = request.cwd.as_path();
@@ -35,6 +35,7 @@ pub(crate) fn merge(
     outcome.coverage = coverage(&reports, &wanted);
     let mut found = Vec::new();
     let used = offers::used(project, &reports);
+    offers::drop_bound(project, &mut reports);
     for finding in distinct(reports, used, on_gpus) {
         let file = finding.place.file;
         let Some(at) = wanted.find(file) else { continue };

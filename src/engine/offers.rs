@@ -21,6 +21,39 @@ pub(super) fn used(project: &Project, reports: &[(FileId, FileReport)]) -> FxHas
     supposed.into_iter().filter(is_used).collect()
 }
 
+/// Leaves out attributes that are missing of a class only as long as nothing else in the project binds them: a class
+/// that inherits from it may.
+pub(super) fn drop_bound(project: &Project, reports: &mut [(FileId, FileReport)]) {
+    let files: Vec<FileId> = reports.iter().map(|(file, _)| *file).collect();
+    for (_, report) in reports {
+        let is_bound = |(at, name): &(u32, String)| {
+            let own = report.findings.get(*at as usize).map(|(finding, _)| finding.place.file);
+            let mut others = files.iter().filter(|file| Some(**file) != own);
+            others.any(|file| binds(&analysis::source(project, *file).text, name))
+        };
+        let dropped: Vec<u32> =
+            report.unless_bound.iter().filter(|one| is_bound(one)).map(|one| one.0).collect();
+        if dropped.is_empty() {
+            continue;
+        }
+        // What holds where GPUs are used goes by its place among all of them.
+        let left = |at: &u32| at - dropped.iter().filter(|gone| *gone < at).count() as u32;
+        report.for_gpus = report.for_gpus.iter().filter(|at| !dropped.contains(at)).map(left).collect();
+        let findings = std::mem::take(&mut report.findings).into_iter().zip(0..);
+        report.findings = findings.filter(|(_, at)| !dropped.contains(at)).map(|(one, _)| one).collect();
+    }
+}
+
+/// Whether a text binds a name: by a definition, an assignment or a keyword, or in quotes.
+fn binds(text: &str, name: &str) -> bool {
+    words(text, name).any(|at| {
+        let (before, after) = (&text[..at], text[at + name.len()..].trim_start());
+        let is_defined = before.trim_end().ends_with("def") || before.trim_end().ends_with("class");
+        let is_assigned = after.starts_with('=') && !after.starts_with("==") || after.starts_with(':');
+        is_defined || is_assigned || before.ends_with(['"', '\''])
+    })
+}
+
 /// What others call a loss by, and where that is defined: its class, or the function around it.
 fn offered(project: &Project, (file, function): FunctionKey) -> (String, Span) {
     let tree = &project.module(file).tree;

@@ -89,6 +89,8 @@ pub struct Findings {
     pub all: Vec<(Diagnostic, Option<FnKey>)>,
     /// Which of them, by place in the list, hold where something in the project uses a GPU.
     pub for_gpus: Vec<u32>,
+    /// Which of them hold as long as no other text of the project binds an attribute, and its name.
+    pub unless_bound: Vec<(u32, Ustr)>,
 }
 
 impl Findings {
@@ -100,6 +102,12 @@ impl Findings {
             fix.applicability = fix.applicability.min(Applicability::Unsafe);
         }
         self.all.push((finding, at.seeded));
+    }
+
+    /// The same of an attribute that is missing unless a class that inherits from this one has it.
+    pub fn push_unless_bound(&mut self, finding: Diagnostic, at: &At, name: Ustr) {
+        self.unless_bound.push((self.all.len() as u32, name));
+        self.push(finding, at);
     }
 
     /// The same for what a script that nobody sees decides: whether anything runs on a GPU.

@@ -79,6 +79,11 @@ impl<'p> Interp<'p> {
         Some(value)
     }
 
+    /// Whether an instance was made up of its class, as no call of the script makes one.
+    pub(crate) fn is_made_up(&self, object: ObjId) -> bool {
+        self.supposed.instances.values().any(|instance| instance.as_obj() == Some(object))
+    }
+
     /// The methods that a framework calls on an instance of a class before any other.
     pub(super) fn called_first(&self, class: ClassRef) -> &'p [Ustr] {
         let apis = self.apis;

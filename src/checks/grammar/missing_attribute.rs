@@ -5,14 +5,15 @@ use super::missing_option;
 use super::slips::slips;
 use super::tried::is_tried;
 use super::tuple_for_tensor::tuples_for_tensors;
-use crate::apis::Role;
 use crate::apis::index::{self, Answer};
+use crate::apis::{Role, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
 use crate::report::{Confidence, FileId, Place, Severity};
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
 use crate::values::{ClassRef, Int, Num, ObjId, State, Tag, Value};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -55,6 +56,8 @@ struct Absent {
     /// What lacks it, in words.
     of: Rc<str>,
     name: Ustr,
+    /// The class is instantiated nowhere that is seen: whoever inherits from it may bind the name.
+    is_open: bool,
 }
 
 fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
@@ -68,6 +71,9 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
         return cx.observe(place, seen, sure);
     }
     let Some(of) = lacking(cx, value, name) else { return };
+    let is_open = value.as_obj().is_some_and(|object| cx.is_made_up(object));
+    // Of classes that inherit a method the one is meant that has it.
+    let of = if is_open { class_around(cx, place).unwrap_or(of) } else { of };
     // What a value is may depend on the test around it; whose method runs does not.
     let sure = match cx.undecided_arms() {
         // Whether one of two ways is ever taken is not known.
@@ -76,7 +82,14 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
         _ if is_of_self(cx, place) => Confidence::Medium,
         _ => Confidence::Low,
     };
-    cx.observe(place, Absent { of, name }, sure);
+    cx.observe(place, Absent { of, name, is_open }, sure);
+}
+
+/// The class in whose body a place is.
+fn class_around(cx: &Interp<'_>, place: Place) -> Option<Rc<str>> {
+    let around = cx.tree(place.file).classes.iter().filter(|class| class.span.contains(place.span));
+    let innermost = around.max_by_key(|class| class.span.start)?;
+    Some(Rc::from(format!("`{}`", innermost.name)))
 }
 
 /// `getattr(x, "name", None)` reads it as well, and says what it is otherwise.
@@ -120,8 +133,9 @@ fn lacking(cx: &Interp<'_>, value: &Value, name: Ustr) -> Option<Rc<str>> {
     }
     // What begins so belongs to the language, or to the inside of a framework.
     let is_public = matches!(cx.heap.get(object).class, ClassRef::Project(_)) && !name.starts_with('_');
-    let is_absent = || is_closed(cx, object, name) && !is_bound_anywhere(cx, name);
-    let lacks = is_public && is_made_here(cx, object) && is_absent();
+    let is_absent = || is_closed(cx, object, name) && !is_bound_anywhere(cx, object, name);
+    let is_made = || is_made_here(cx, object) || cx.is_made_up(object) && is_whole(cx, object);
+    let lacks = is_public && is_made() && is_absent();
     lacks.then(|| Rc::from(format!("`{}`", cx.class_name(object))))
 }
 
@@ -155,11 +169,21 @@ fn is_made_here(cx: &Interp<'_>, object: ObjId) -> bool {
     }
 }
 
+/// Whether the class of an instance that nobody makes says itself what it has: it has a constructor, and is not made to
+/// be one part of others.
+fn is_whole(cx: &Interp<'_>, object: ObjId) -> bool {
+    let ClassRef::Project(class) = cx.heap.get(object).class else { return false };
+    cx.lineage(ClassRef::Project(class)).into_iter().any(|base| match base {
+        Base::Project(base) => cx.heap.attr(base, Ustr::from("__init__")).is_some(),
+        _ => false,
+    })
+}
+
 /// Whether all that an instance has is seen: every base is of the project or a framework's own module, none of them
 /// answers for any name, and no file of theirs makes attributes by their names. Settings and other plain objects are
 /// filled from anywhere: of them no file at all may.
 fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
-    let fills = |file: FileId| writes_by_name(cx.tree(file));
+    let fills = |file: FileId| writes_by_name(cx, file);
     if cx.heap.get(object).module().is_none() && cx.read_files().any(fills) {
         return false;
     }
@@ -190,28 +214,43 @@ fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
     })
 }
 
-fn writes_by_name(tree: &Tree) -> bool {
-    tree.exprs.iter().any(|expr| match expr.kind {
+fn writes_by_name(cx: &Interp<'_>, file: FileId) -> bool {
+    let tree = cx.tree(file);
+    // `add_module(f"layer{i}", layer)`
+    let is_computed = |callee: ExprId, args: &[Arg]| match (&tree.expr(callee).kind, args.first()) {
+        (ExprKind::Attribute { name, .. }, Some(first)) => {
+            cx.apis.method_does(Role::Module, *name, Verb::Register)
+                && !matches!(tree.expr(first.value).kind, ExprKind::Str(_))
+        }
+        _ => false,
+    };
+    tree.exprs.iter().any(|expr| match &expr.kind {
         ExprKind::Name(name) | ExprKind::Attribute { name, .. } => BY_NAME.contains(&name.as_str()),
+        ExprKind::Call { callee, args } => is_computed(*callee, args),
         _ => false,
     })
 }
 
-/// Whether any file that was read binds a name: as a function, an attribute, a keyword, or in quotes.
-fn is_bound_anywhere(cx: &Interp<'_>, name: Ustr) -> bool {
-    cx.read_files().any(|file| binds(cx.tree(file), name))
+/// Whether any file that was read binds a name: as a function, an attribute, a keyword, or in quotes, as modules
+/// register what they have.
+fn is_bound_anywhere(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
+    let registers = cx.heap.get(object).module().is_some();
+    cx.read_files().any(|file| binds(cx.tree(file), name, registers))
 }
 
 /// Whether a file binds a name so.
-pub(super) fn binds(tree: &Tree, name: Ustr) -> bool {
+pub(super) fn binds(tree: &Tree, name: Ustr, registers: bool) -> bool {
     let by_expr = tree.exprs.iter().any(|expr| match &expr.kind {
-        ExprKind::Str(text) => **text == *name.as_str(),
+        ExprKind::Str(text) => registers && **text == *name.as_str(),
         ExprKind::Call { args, .. } => {
             args.iter().any(|arg| matches!(arg.kind, ArgKind::Keyword(known) if known == name))
         }
         _ => false,
     });
-    let by_function = |function: &Function| function.name == name;
+    // A function within another is no method, however it is indented.
+    let by_function = |function: &Function| {
+        function.name == name && (function.class.is_some() || function.parent.is_none())
+    };
     let mut is_written = false;
     let mut see = |target: ExprId| {
         is_written |=
@@ -223,17 +262,23 @@ pub(super) fn binds(tree: &Tree, name: Ustr) -> bool {
 
 fn check(script: &Script, out: &mut Findings) {
     let mut told: Places = script.missing_names().iter().map(|missing| missing.at.place).collect();
+    let mut said = FxHashSet::default();
     for (at, absent) in script.observed_once::<Absent>() {
-        if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
+        let Absent { of, name, is_open } = absent;
+        // Where nothing else is known of a class, one read of a name stands for the others.
+        let again = *is_open && !said.insert((at.place.file, of, name));
+        if at.confidence < Confidence::Medium || again || !script.imports_around(at, "torch") {
             continue;
         }
-        let Absent { of, name } = absent;
         if &**of == DICTIONARY && script.is_python2(at.place) {
             continue;
         }
         let message = format!("{of} has no attribute `{name}`");
-        let finding = script.finding(RULE.id, RULE.severity, at, message);
-        out.push(finding.note(RAISES), at);
+        let finding = script.finding(RULE.id, RULE.severity, at, message).note(RAISES);
+        match is_open {
+            true => out.push_unless_bound(finding, at, *name),
+            false => out.push(finding, at),
+        }
         told.insert(at.place);
     }
     missing_option::unknown_options(script, out);

@@ -56,7 +56,7 @@ pub(super) fn slips(script: &Script, told: &Places, out: &mut Findings) {
 /// Whether anything may have an attribute of this name: a file binds it, or a package has it somewhere.
 fn is_known(script: &Script, name: Ustr) -> bool {
     let files = std::iter::once(&script.file).chain(&script.rehearsal.read);
-    files.into_iter().any(|file| binds(&script.project.module(*file).tree, name))
+    files.into_iter().any(|file| binds(&script.project.module(*file).tree, name, true))
         || index::all().iter().any(|(_, index)| index.has_part(&name))
 }
 

@@ -18,6 +18,7 @@ struct Stored {
     rehearsed: Vec<FunctionKey>,
     supposed: Vec<FunctionKey>,
     for_gpus: Vec<u32>,
+    unless_bound: Vec<(u32, String)>,
     uses_gpu: bool,
     out_of_fuel: bool,
 }
@@ -50,6 +51,7 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
         rehearsed,
         supposed,
         for_gpus,
+        unless_bound,
         uses_gpu,
         out_of_fuel,
     } = report;
@@ -81,6 +83,7 @@ pub(crate) fn to_bytes(report: &FileReport, reads: &[FileId]) -> Option<Vec<u8>>
         rehearsed,
         supposed,
         for_gpus: for_gpus.clone(),
+        unless_bound: unless_bound.clone(),
         uses_gpu: *uses_gpu,
         out_of_fuel: *out_of_fuel,
     };
@@ -111,7 +114,7 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
     let unfollowed = stored.unfollowed.into_iter().map(step).collect::<Option<_>>()?;
     let followed = stored.followed.into_iter().map(placed).collect::<Option<_>>()?;
     let by_contract = stored.by_contract.into_iter().map(placed).collect::<Option<_>>()?;
-    let Stored { training_steps, for_gpus, uses_gpu, out_of_fuel, .. } = stored;
+    let Stored { training_steps, for_gpus, unless_bound, uses_gpu, out_of_fuel, .. } = stored;
     Some(FileReport {
         findings,
         training_steps,
@@ -121,6 +124,7 @@ pub(crate) fn from_bytes(bytes: &[u8], reads: &[FileId]) -> Option<FileReport> {
         rehearsed,
         supposed,
         for_gpus,
+        unless_bound,
         uses_gpu,
         out_of_fuel,
     })
@@ -208,6 +212,7 @@ mod tests {
             rehearsed: vec![(FileId(ids[0]), 7)],
             supposed: Vec::new(),
             for_gpus: vec![0],
+            unless_bound: vec![(0, "decoder".to_owned())],
             uses_gpu: true,
             out_of_fuel: true,
         };
