@@ -48,7 +48,8 @@ impl<'p> Interp<'p> {
         if lost.is_empty() && !surely {
             value
         } else {
-            cut(&value, &DetachPoint { place: call.place, by: Some(api.name), lost })
+            let unrecorded = self.ambient.grad == Some(false);
+            cut(&value, &DetachPoint { place: call.place, by: Some(api.name), lost, unrecorded })
         }
     }
 
@@ -77,7 +78,7 @@ impl<'p> Interp<'p> {
         if self.ambient.grad != Some(false) || module.frozen != Some(false) {
             return None;
         }
-        Some(Rc::from([DetachPoint { place: place?, by: None, lost: ObjSet::one(object) }]))
+        Some(Rc::from([DetachPoint { place: place?, by: None, lost: ObjSet::one(object), unrecorded: true }]))
     }
 
     /// At the exit of a module: what is reached on some other way is not lost. Its parts are told apart here

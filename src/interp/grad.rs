@@ -129,7 +129,7 @@ impl<'p> Interp<'p> {
     /// What `loss.item()` gave, as the loss without a graph that it is where one is needed.
     pub(super) fn number_as_loss(&self, place: Place) -> Value {
         let by = Some(Ustr::from(DetachPoint::NUMBER));
-        let point = DetachPoint { place, by, lost: ObjSet::default() };
+        let point = DetachPoint { place, by, lost: ObjSet::default(), unrecorded: false };
         Value::tensor(Tensor {
             graph: Graph::None,
             made: Some(place),

@@ -154,6 +154,8 @@ pub struct DetachPoint {
     pub by: Option<ustr::Ustr>,
     /// Modules and parameters that the graph led to.
     pub lost: ObjSet,
+    /// No gradients are recorded there, whatever the API does.
+    pub unrecorded: bool,
 }
 
 impl DetachPoint {

@@ -29,6 +29,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("clip-before-unscale", "gradient clipping with GradScaler"),
     ("conflicting-arguments", "At most one of fp16 and bf16 can be True, but not both"),
     ("conflicting-requirements", "works with neither version"),
+    ("constant-loss-term", "argmax not differentiable"),
     ("contradictory-determinism", "cudnn deterministic benchmark both True"),
     ("cpu-tensor-in-forward", "Expected all tensors to be on the same device"),
     ("cuda-in-worker", "Cannot re-initialize CUDA in forked subprocess"),

@@ -183,8 +183,9 @@ fn is_whole(cx: &Interp<'_>, object: ObjId) -> bool {
 /// answers for any name, and no file of theirs makes attributes by their names. Settings and other plain objects are
 /// filled from anywhere: of them no file at all may.
 fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
-    let fills = |file: FileId| writes_by_name(cx, file);
-    if cx.heap.get(object).module().is_none() && cx.read_files().any(fills) {
+    let is_module = cx.heap.get(object).module().is_some();
+    let fills = |file: FileId| writes_by_name(cx.tree(file)) || is_module && registers_by_name(cx, file);
+    if !is_module && cx.read_files().any(fills) {
         return false;
     }
     let module = cx.apis.class_of(Role::Module);
@@ -214,20 +215,21 @@ fn is_closed(cx: &Interp<'_>, object: ObjId, name: Ustr) -> bool {
     })
 }
 
-fn writes_by_name(cx: &Interp<'_>, file: FileId) -> bool {
-    let tree = cx.tree(file);
-    // `add_module(f"layer{i}", layer)`
-    let is_computed = |callee: ExprId, args: &[Arg]| match (&tree.expr(callee).kind, args.first()) {
-        (ExprKind::Attribute { name, .. }, Some(first)) => {
-            cx.apis.method_does(Role::Module, *name, Verb::Register)
-                && !matches!(tree.expr(first.value).kind, ExprKind::Str(_))
-        }
-        _ => false,
-    };
-    tree.exprs.iter().any(|expr| match &expr.kind {
+fn writes_by_name(tree: &Tree) -> bool {
+    tree.exprs.iter().any(|expr| match expr.kind {
         ExprKind::Name(name) | ExprKind::Attribute { name, .. } => BY_NAME.contains(&name.as_str()),
-        ExprKind::Call { callee, args } => is_computed(*callee, args),
         _ => false,
+    })
+}
+
+/// `self.add_module(f"layer{i}", layer)`
+fn registers_by_name(cx: &Interp<'_>, file: FileId) -> bool {
+    let tree = cx.tree(file);
+    tree.exprs.iter().any(|expr| {
+        let ExprKind::Call { callee, args } = &expr.kind else { return false };
+        let ExprKind::Attribute { name, .. } = tree.expr(*callee).kind else { return false };
+        let is_said = |first: &Arg| matches!(tree.expr(first.value).kind, ExprKind::Str(_));
+        cx.apis.method_does(Role::Module, name, Verb::Register) && !args.first().is_some_and(is_said)
     })
 }
 
@@ -262,11 +264,15 @@ pub(super) fn binds(tree: &Tree, name: Ustr, registers: bool) -> bool {
 
 fn check(script: &Script, out: &mut Findings) {
     let mut told: Places = script.missing_names().iter().map(|missing| missing.at.place).collect();
+    // What an instance lacks that the script makes, it lacks whoever inherits.
+    let made = script.observed::<Absent>().filter(|(_, absent)| !absent.is_open);
+    let made: Places = made.map(|(at, _)| at.place).collect();
     let mut said = FxHashSet::default();
     for (at, absent) in script.observed_once::<Absent>() {
         let Absent { of, name, is_open } = absent;
+        let is_open = *is_open && !made.contains(&at.place);
         // Where nothing else is known of a class, one read of a name stands for the others.
-        let again = *is_open && !said.insert((at.place.file, of, name));
+        let again = is_open && !said.insert((at.place.file, of, name));
         if at.confidence < Confidence::Medium || again || !script.imports_around(at, "torch") {
             continue;
         }

@@ -2,6 +2,7 @@
 
 mod backward_through_freed_graph;
 mod checkpoint_without_reentrant_choice;
+mod constant_loss_term;
 mod debugging_left_on;
 mod detached_loss;
 mod detachment;
@@ -30,6 +31,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &backward_through_freed_graph::RULE,
         &checkpoint_without_reentrant_choice::RULE,
+        &constant_loss_term::RULE,
         &debugging_left_on::RULE,
         &detached_loss::RULE,
         &dropped_result::RULE,
@@ -46,6 +48,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &checkpoint_without_reentrant_choice::CHECKER,
+        &constant_loss_term::CHECKER,
         &debugging_left_on::CHECKER,
         &dropped::CHECKER,
         &immutable::CHECKER,
