@@ -28,6 +28,9 @@ enum Told {
 #[derive(Default)]
 struct OnlyLoaded(FxHashSet<Place>);
 
+/// So many progress bars around each other are seen through.
+const DEEPEST_WRAPPER: usize = 8;
+
 impl<'p> Interp<'p> {
     /// Whether it is its loader alone that says where a part of a batch is: nothing beside it is moved, and a model that
     /// is not seen may fetch its inputs.
@@ -233,16 +236,20 @@ impl<'p> Interp<'p> {
 
     /// The loader behind an iterable, through progress bars and `enumerate`.
     pub(crate) fn loader_of(&self, value: &Value) -> Option<ObjId> {
-        let object = value.as_obj()?;
-        let here = self.heap.get(object);
-        match &here.state {
-            State::Loader(_) => Some(object),
-            _ if here.attr(Ustr::from("batched")).is_some() => here.attr(Ustr::from("batched"))?.as_obj(),
-            _ => {
-                let inner = here.attr(Ustr::from("iterable"))?;
-                self.loader_of(&inner.clone())
+        let (batched, iterable) = (Ustr::from("batched"), Ustr::from("iterable"));
+        let mut object = value.as_obj()?;
+        // A class of the script may go through itself.
+        for _ in 0..DEEPEST_WRAPPER {
+            let here = self.heap.get(object);
+            if matches!(here.state, State::Loader(_)) {
+                return Some(object);
             }
+            if let Some(loader) = here.attr(batched) {
+                return loader.as_obj();
+            }
+            object = here.attr(iterable)?.as_obj()?;
         }
+        None
     }
 
     /// What goes through a loader begins with it again.

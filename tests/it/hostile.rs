@@ -51,6 +51,14 @@ fn what_leads_back_to_itself_ends() {
     survives("decorators", "def d(f): return d\n@d\n@d\ndef g(x): return g\ng(1)(2)(3)");
     survives("generators", "def g():\n  yield from g()\nfor x in g(): x.backward()");
     survives("attributes", "m = nn.Module()\nm.m = m\nm.cuda()\nl = []\nl.append(l)\ntorch.save(l)\nm(m)");
+    survives(
+        "a progress bar around itself",
+        "l = torch.utils.data.DataLoader([1])\nfor e in range(3):\n  l = tqdm(l)\n  for x in l: x.sum().backward()",
+    );
+    survives(
+        "an iterable of itself",
+        "class A:\n  def __init__(s): s.iterable = s\nfor x in tqdm(A()): x.sum().backward()",
+    );
     survives("a loop without an end", "while True:\n  while True:\n    x = [x, x]");
     survives(
         "defaults of dataclasses",

@@ -20,6 +20,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use ustr::Ustr;
 
+/// So many progress bars around each other are seen through.
+const DEEPEST_WRAPPER: usize = 8;
+
 impl<'p> Interp<'p> {
     /// What iterating over a value gives.
     pub fn iterate(&mut self, value: &Value, place: Place) -> Items {
@@ -68,7 +71,7 @@ impl<'p> Interp<'p> {
                     return Items::any(any);
                 }
             }
-            State::Plain => {
+            State::Plain if !matches!(self.heap.get(object).class, ClassRef::Project(_)) => {
                 if let Some(inner) = self.heap.attr(object, Ustr::from("iterable")).cloned() {
                     return self.iterate(&inner, place);
                 }
@@ -465,9 +468,23 @@ impl<'p> Interp<'p> {
         self.length_symbol(object, "len(dataset)")
     }
 
+    /// A progress bar around an iterable; one around another goes through what that goes through.
     pub(super) fn wrapped_iterable(&mut self, inner: &Value, place: Place) -> Value {
+        let name = Ustr::from("iterable");
+        let mut source = inner.clone();
+        for _ in 0..DEEPEST_WRAPPER {
+            let Some(bar) = source.as_obj().map(|bar| self.heap.get(bar)) else { break };
+            // `enumerate` gives something else than what it goes through.
+            let is_bar = matches!(bar.state, State::Plain) && bar.class == ClassRef::Builtin;
+            match bar.attr(name).filter(|_| is_bar) {
+                Some(behind) => source = behind.clone(),
+                None => break,
+            }
+        }
         let object = self.alloc(place, ClassRef::Builtin, State::Plain);
-        self.heap.get_mut(object).set_attr(Ustr::from("iterable"), inner.clone());
+        // `loader = tqdm(loader)` in a loop is the bar of the round before, made again.
+        let source = if source.as_obj() == Some(object) { Value::Unknown } else { source };
+        self.heap.get_mut(object).set_attr(name, source);
         Value::Obj(object)
     }
 }
