@@ -6,7 +6,7 @@ use crate::apis::{Apis, index};
 use crate::facts::{Findings, Places, Script};
 use crate::names::guards;
 use crate::report::{Confidence, Fix, Place};
-use crate::syntax::ExprKind;
+use crate::syntax::{ExprKind, Tree};
 use crate::trace::At;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::OnceLock;
@@ -17,6 +17,8 @@ const PACKAGE: &str = "torch";
 const CLASSES: [&str; 3] = ["torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer"];
 /// Shorter names are all near each other.
 const LONG: usize = 5;
+/// Of names that begin so each class has its own: `is_shard`, beside `is_shared`.
+const QUESTIONS: [&str; 2] = ["has_", "is_"];
 
 /// What is read in a file that imports PyTorch, unless its place is among those that another finding is at.
 pub(super) fn slips(script: &Script, told: &Places, out: &mut Findings) {
@@ -49,14 +51,21 @@ pub(super) fn slips(script: &Script, told: &Places, out: &mut Findings) {
             .note(RAISES)
             .fix(fix.map(|edits| Fix::guess(format!("write `{meant}`"), edits)))
             .help(format!("did you mean `{meant}`"));
-        out.push(finding, &at);
+        out.push_unless_bound(finding, &at, name);
     }
 }
 
-/// Whether anything may have an attribute of this name: a file binds it, or a package has it somewhere.
+/// Whether anything may have an attribute of this name: a file binds it, another reads it, too, or a package has it
+/// somewhere.
 fn is_known(script: &Script, name: Ustr) -> bool {
+    let reads = |tree: &Tree| {
+        tree.exprs
+            .iter()
+            .any(|expr| matches!(expr.kind, ExprKind::Attribute { name: read, .. } if read == name))
+    };
     let files = std::iter::once(&script.file).chain(&script.rehearsal.read);
-    files.into_iter().any(|file| binds(&script.project.module(*file).tree, name, true))
+    let trees = files.map(|file| (*file, &script.project.module(*file).tree));
+    trees.into_iter().any(|(file, tree)| binds(tree, name, true) || file != script.file && reads(tree))
         || index::all().iter().any(|(_, index)| index.has_part(&name))
 }
 
@@ -64,7 +73,8 @@ fn is_known(script: &Script, name: Ustr) -> bool {
 /// few, or two that changed places. Another first or last letter, a digit or an underscore makes another name of it.
 fn meant(name: &str) -> Option<&'static str> {
     let slips = Slips::get();
-    if name.len() < LONG || !name.is_ascii() || name.starts_with('_') || slips.names.contains(name) {
+    let is_of_its_own = name.starts_with('_') || QUESTIONS.iter().any(|question| name.starts_with(question));
+    if name.len() < LONG || !name.is_ascii() || is_of_its_own || slips.names.contains(name) {
         return None;
     }
     let is_other = |meant: &&'static str| meant.replace('_', "") != name.replace('_', "");
