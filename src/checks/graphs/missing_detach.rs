@@ -82,7 +82,12 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
         ExprKind::Tuple(targets) => targets.first().copied().unwrap_or(assignment.target),
         _ => assignment.target,
     };
-    let ExprKind::Name(name) = tree.expr(target).kind else { return };
+    // `targets[alive] = best`: the rest of it stays what it was.
+    let (whole, is_part) = match tree.expr(target).kind {
+        ExprKind::Subscript { base, .. } => (base, true),
+        _ => (target, false),
+    };
+    let ExprKind::Name(name) = tree.expr(whole).kind else { return };
     let live = match &*assignment.result.borrow() {
         Value::Tuple(parts) => parts.first().and_then(Value::as_tensor).is_some_and(|it| it.graph.is_live()),
         value => value.as_tensor().is_some_and(|tensor| tensor.graph.is_live()),
@@ -91,7 +96,9 @@ fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     let Some(mut all) = found else { return };
     let file = cx.file();
     let bootstrap = if live { all.of(tree, file, assignment.value) } else { None };
-    all.names.retain(|(known, _)| *known != name);
+    if !is_part {
+        all.names.retain(|(known, _)| *known != name);
+    }
     all.names.extend(bootstrap.map(|bootstrap| (name, bootstrap)));
     cx.remember(|known: &mut Bootstraps| *known = all);
 }
