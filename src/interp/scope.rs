@@ -43,6 +43,9 @@ impl Default for Loaded {
     }
 }
 
+/// What a method calls the class that it is defined in.
+pub(crate) const OWN_CLASS: &str = "__class__";
+
 impl<'p> Interp<'p> {
     pub(super) fn lookup(&mut self, name: Ustr) -> Value {
         let mut env = self.frames.last().map(|frame| frame.env);
@@ -67,6 +70,9 @@ impl<'p> Interp<'p> {
         }
         if python::is_known_name(name) {
             return Value::Builtin(name);
+        }
+        if let Some(class) = self.frames.last().and_then(|frame| frame.class).filter(|_| name == OWN_CLASS) {
+            return Value::Obj(class);
         }
         self.undefined(file, name)
     }

@@ -5,7 +5,7 @@ use super::foreign_super::{ForeignSuper, SwappedSuper, UncalledSuper};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::Draft;
 use crate::facts::{Findings, Script, walked};
-use crate::interp::python;
+use crate::interp::{OWN_CLASS, python};
 use crate::names::{Module, Target};
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{ArgKind, ExprId, ExprKind, FnId, FunctionBody, StmtId, StmtKind};
@@ -115,6 +115,7 @@ fn undefined_supers(script: &Script, out: &mut Findings) {
             || names.owner(tree, Some(function), name).is_some()
             || names.class_locals.iter().any(|locals| locals.contains(name))
             || python::is_known_name(name)
+            || name == OWN_CLASS
     };
     let draft = script.draft(script.file);
     for expr in &tree.exprs {
