@@ -53,6 +53,10 @@ fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
         return;
     }
     let Some(default) = call.keyword("default") else { return };
+    // A default that must be given anyway is never used.
+    if call.keyword("required").is_some_and(|required| matches!(required.value, Value::Bool(Some(true)))) {
+        return;
+    }
     let number = match &default.value {
         Value::Int(_) => "int",
         Value::Float(_) => "float",

@@ -237,7 +237,9 @@ fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
         interp.on_option(&DeclaredOption { name, dest: ustr(&declared.dest), call });
     }
     let action = call.keyword("action").map(|passed| &passed.value);
-    let default = call.keyword("default");
+    let required = call.keyword("required").and_then(|passed| passed.value.as_bool()) == Some(true);
+    // What has to be given never falls back on a default.
+    let default = call.keyword("default").filter(|_| !required);
     let suppressed = default.is_some_and(
         |passed| matches!(&passed.value, Value::Builtin(name) if name.ends_with("argparse.SUPPRESS")),
     );
@@ -245,7 +247,6 @@ fn add_argument(interp: &mut Interp, id: ObjId, call: &Call) {
         return;
     }
     let many = call.keyword("nargs").is_some_and(|passed| passed.value.as_str() != Some("?"));
-    let required = call.keyword("required").and_then(|passed| passed.value.as_bool()) == Some(true);
     let kind = kind_of(call, action, default);
     let start = match default {
         Some(passed) => parsed(&passed.value, kind),
