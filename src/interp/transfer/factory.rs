@@ -106,6 +106,9 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(Sequence::Exact(items)) = sequence(interp, &call.operand(Slot::Data)) else {
         return Value::tensor(blank);
     };
+    // A tensor is taken as it is; arrays and lists become numbers of its own type.
+    let taken = items.first().and_then(Value::as_tensor).filter(|tensor| !tensor.is_array);
+    let blank = Tensor { dtype: taken.map_or(blank.dtype, |tensor| tensor.dtype), ..blank };
     match items.as_slice() {
         [] if call.more.is_empty() && !call.open => {
             Value::tensor(blank.with_shape(Some(Rc::from([Int::Known(0)]))))
@@ -117,12 +120,8 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         [one] if one.as_int().is_none() => {
             let from = data_of(interp, call, one);
             let numbers = super::convert::with_dtype(&from, blank.dtype);
-            Value::tensor(Tensor {
-                shape: from.shape.clone(),
-                range: numbers.range,
-                source: from.source,
-                ..blank
-            })
+            let (shape, range) = (from.shape.clone(), numbers.range);
+            Value::tensor(Tensor { shape, range, source: from.source, ..blank })
         }
         _ => {
             let shape = shape_of(interp, &Value::tuple(items));
