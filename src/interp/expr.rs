@@ -314,6 +314,7 @@ impl<'p> Interp<'p> {
             let one = self.compare_index(*op, &left, &right_value);
             let one = one.or_else(|| self.is_listed(*op, &left, *right, &right_value));
             let one = one.or_else(|| self.compare_one(*op, &left, &right_value));
+            let one = one.or_else(|| self.is_of_class(*op, left_at, &right_value));
             result = match (result, one) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),

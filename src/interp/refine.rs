@@ -89,6 +89,18 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `type(points) is np.ndarray`: what is no instance of a class is not of it.
+    pub(super) fn is_of_class(&mut self, op: CompareOp, kind: ExprId, class: &Value) -> Option<bool> {
+        let [object] = self.args_of_builtin("type", kind)? else { return None };
+        let holds = match op {
+            CompareOp::Is | CompareOp::Eq => true,
+            CompareOp::IsNot | CompareOp::NotEq => false,
+            _ => return None,
+        };
+        let value = self.eval(object.value);
+        (self.is_instance(&value, class) == Some(false)).then_some(!holds)
+    }
+
     /// `isinstance(found, type)`
     fn refine_class_or_function(&mut self, target: ExprId, class: ExprId, holds: bool) {
         if !matches!(self.here().expr(class).kind, ExprKind::Name(name) if name == "type") {

@@ -67,6 +67,10 @@ pub(super) fn text_of(value: &Value) -> Option<String> {
 
 fn string(call: &Call) -> Value {
     let Some(first) = call.positional.first() else { return Value::str("") };
+    // A device by its name is as good as the device.
+    if let Value::Device(device, _) = first.value {
+        return Value::Device(device, DeviceForm::Unsure);
+    }
     let text = if matches!(first.value, Value::Maybe(_)) { None } else { text_of(&first.value) };
     keep_origin(Value::Str(text.map(Into::into)), &[&first.value])
 }

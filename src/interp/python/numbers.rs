@@ -413,6 +413,10 @@ fn order(left: &Value, right: &Value) -> Option<Ordering> {
 fn member(item: &Value, container: &Value) -> Option<bool> {
     match (item, container) {
         (Value::Str(Some(part)), Value::Str(Some(text))) => Some(text.contains(part.as_ref())),
+        // `"cpu" in str(x.device)`
+        (Value::Str(Some(part)), Value::Device(device, _)) => {
+            (device.is_chosen_gpu() && &**part == "cpu").then_some(false)
+        }
         (item, Value::Tuple(items)) => any_equal(item, items),
         _ => None,
     }

@@ -52,7 +52,10 @@ pub(crate) fn is_on_gpu(interp: &mut Interp, call: &Invocation) -> Value {
 /// `torch.is_tensor(x)`
 pub(crate) fn is_tensor(_: &mut Interp, call: &Invocation) -> Value {
     Value::Bool(match call.nth(0) {
-        Value::Tensor(tensor) => (tensor.confidence == Confidence::High).then_some(!tensor.is_array),
+        // What was only taken for an array may be a tensor, but not the other way round.
+        Value::Tensor(tensor) => {
+            (tensor.confidence == Confidence::High || !tensor.is_array).then_some(!tensor.is_array)
+        }
         Value::Params(_) => Some(true),
         Value::None | Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Str(_) | Value::Tuple(_) => {
             Some(false)
