@@ -15,7 +15,14 @@ impl<'p> Interp<'p> {
     /// Assigns and, for names, says where a number got its name.
     pub(super) fn assign_statement(&mut self, targets: &'p [ExprId], value: ExprId) {
         let began = self.moment();
+        let unpacks = targets.first().and_then(|target| self.names_of_call(*target, value));
+        if let Some(frame) = self.frames.last_mut() {
+            frame.unpacks = unpacks;
+        }
         let result = self.eval(value);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.unpacks = None;
+        }
         for target in targets {
             let result = RefCell::new(self.unpacked_batch(*target, value, &result));
             let assignment = Assignment { target: *target, value, began, result };
@@ -30,6 +37,30 @@ impl<'p> Interp<'p> {
                 self.note_built(*target);
             }
         }
+    }
+
+    /// `logits, features = model(x)`: the call, and how many names its result has to fill.
+    fn names_of_call(&self, target: ExprId, value: ExprId) -> Option<(Place, usize)> {
+        let tree = self.here();
+        let (ExprKind::Tuple(names) | ExprKind::List(names), ExprKind::Call { .. }) =
+            (&tree.expr(target).kind, &tree.expr(value).kind)
+        else {
+            return None;
+        };
+        let is_starred = |name: &ExprId| matches!(tree.expr(*name).kind, ExprKind::Starred(_));
+        (!names.iter().any(is_starred)).then(|| (self.expr_place(value), names.len()))
+    }
+
+    /// Of results of several kinds those that the caller can take apart as it does: which way is taken, it knows.
+    pub(super) fn that_can_be_unpacked(&self, mut returned: Vec<Value>) -> Vec<Value> {
+        let Some((site, _)) = self.frames.last().and_then(|frame| frame.site) else { return returned };
+        let wanted = self.frames.iter().filter_map(|frame| frame.unpacks).find(|(call, _)| *call == site);
+        let Some((_, count)) = wanted else { return returned };
+        let fits = |value: &Value| matches!(value.bare(), Value::Tuple(items) if items.len() == count);
+        if returned.iter().any(fits) {
+            returned.retain(fits);
+        }
+        returned
     }
 
     /// `b, c, h, w = x.shape`: behind it `x` has so many axes, whoever made it.

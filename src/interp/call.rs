@@ -392,6 +392,7 @@ impl<'p> Interp<'p> {
                 let Some(frame) = self.frames.last_mut() else { return Value::Unknown };
                 let (returned, yielded) = (std::mem::take(&mut frame.returned), frame.yielded.take());
                 let (hands_on, cut_off) = (frame.hands_on, frame.cut_off.is_some());
+                let returned = self.that_can_be_unpacked(returned);
                 let returned = self.heap.any_of(&Items::exact(returned));
                 if function.is_generator {
                     let place = Place::new(self.file(), function.span);

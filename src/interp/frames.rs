@@ -15,6 +15,8 @@ pub(super) struct Frame<'p> {
     /// Of the file: each expression asks for it.
     pub(super) tree: &'p Tree,
     pub(super) function: Option<FnId>,
+    /// The call whose result a statement takes apart, and into how many names.
+    pub(super) unpacks: Option<(Place, usize)>,
     /// Values returned so far, and what the heap was at those returns.
     pub(super) returned: Vec<Value>,
     pub(super) exits: Vec<heap::Writes>,
@@ -73,6 +75,7 @@ impl<'p> Interp<'p> {
             file,
             tree: self.tree(file),
             function,
+            unpacks: None,
             returned: Vec::new(),
             exits: Vec::new(),
             yielded: None,
