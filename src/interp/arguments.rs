@@ -34,7 +34,8 @@ impl<'p> Interp<'p> {
 
     fn spread_items(&mut self, passed: &Passed, call: &mut Call) {
         let items = self.iterate(&passed.value, passed.place);
-        match items.exact {
+        let layers = || super::stacked::layers_of_list(self, &passed.value);
+        match items.exact.or_else(layers) {
             Some(values) => {
                 let passed = |value| Passed { value, place: passed.place };
                 let given = if call.each.is_some() { &mut call.behind } else { &mut call.positional };
@@ -42,7 +43,7 @@ impl<'p> Interp<'p> {
             }
             None => {
                 call.open = true;
-                call.each = Some(Rc::new(items));
+                call.each = Some(Rc::new(Items { exact: None, ..items }));
             }
         }
     }

@@ -64,7 +64,9 @@ impl<'p> Interp<'p> {
 
     /// Whether a child of a container stands for any number of them.
     pub(super) fn repeats(&self, object: ObjId) -> bool {
-        self.heap.get(object).module().is_some_and(|module| module.repeats || module.open)
+        let module = self.heap.get(object).module();
+        module.is_some_and(|module| module.repeats || module.open)
+            || super::stacked::has_part_of_rounds(self, object)
     }
 
     /// The children of a container of modules, in order; of a stack those, too, that have names.

@@ -92,7 +92,10 @@ impl<'p> Interp<'p> {
         let place = self.place(span);
         let header = self.expr_place(iter);
         self.spend(&iterable, header);
-        let items = self.iterate(&iterable, place);
+        let mut items = self.iterate(&iterable, place);
+        if items.exact.is_none() {
+            items.exact = self.numbers_of_layers(target, &items, body);
+        }
         match items.exact {
             Some(values) if runs_one_by_one(&self.heap, self.here(), target, &values, body) => {
                 if let Flow::Stop(exit) = self.unrolled(place, target, values, body) {

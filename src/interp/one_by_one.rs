@@ -1,6 +1,8 @@
 //! Which loops over known values are run value by value: short ones, and longer ones whose body does something else
 //! for each value.
 
+use super::Interp;
+use crate::report::Span;
 use crate::syntax::*;
 use crate::values::*;
 use ustr::Ustr;
@@ -22,6 +24,57 @@ pub(super) fn runs_one_by_one(
     values.len() <= FEW
         || writes_each_key(tree, target, values, body)
         || are_told_by_class(heap, tree, values, body)
+}
+
+impl Interp<'_> {
+    /// `for i in range(len(self.layers)): x = self.layers[i](x)`: the numbers, where there are few and the body takes
+    /// the layers of a container by them.
+    pub(super) fn numbers_of_layers(
+        &mut self,
+        target: ExprId,
+        counted: &Items,
+        body: &[StmtId],
+    ) -> Option<Vec<Value>> {
+        let tree = self.here();
+        let (ExprKind::Name(name), Value::Int(any)) = (&tree.expr(target).kind, &counted.any) else {
+            return None;
+        };
+        let (nth, count) = (any.nth?, usize::try_from(counted.len.int.known()?).ok()?);
+        let of_layers = |base: ExprId| self.is_container_of_layers(base);
+        let takes_layers = count <= FEW && taken_at(tree, body, *name).into_iter().any(of_layers);
+        takes_layers.then(|| (nth.plus..).take(count).map(Value::int).collect())
+    }
+
+    /// Whether a name, or an attribute of one, stands for a container whose layers are known one by one.
+    fn is_container_of_layers(&mut self, expr: ExprId) -> bool {
+        let tree = self.here();
+        let value = match tree.expr(expr).kind {
+            ExprKind::Name(name) => Some(self.lookup(name)),
+            ExprKind::Attribute { base, name, .. } => match tree.expr(base).kind {
+                ExprKind::Name(holder) => {
+                    let holder = self.lookup(holder).as_obj();
+                    holder.and_then(|holder| self.heap.attr(holder, name).cloned())
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let container = value.and_then(|value| value.as_obj());
+        container.is_some_and(|object| self.indexed_children(object).is_some() && !self.repeats(object))
+    }
+}
+
+/// What is read in some statements under an index that is a name: `self.layers`, of `self.layers[i]`.
+fn taken_at(tree: &Tree, body: &[StmtId], name: Ustr) -> Vec<ExprId> {
+    let (Some(first), Some(last)) = (body.first(), body.last()) else { return Vec::new() };
+    let body = Span::new(tree.stmt(*first).span.start, tree.stmt(*last).span.end);
+    let within = tree.exprs.iter().filter(|expr| body.contains(expr.span));
+    let taken = within.filter_map(|expr| match expr.kind {
+        ExprKind::Subscript { base, index } => Some((base, index)),
+        _ => None,
+    });
+    let is_it = |index: ExprId| matches!(tree.expr(index).kind, ExprKind::Name(used) if used == name);
+    taken.filter(|(_, index)| is_it(*index)).map(|(base, _)| base).collect()
 }
 
 /// `for key in batch: batch[key] = batch[key].to(device)`: as one key that nobody knows, it would leave all that

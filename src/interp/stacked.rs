@@ -7,6 +7,12 @@ use crate::report::Place;
 use crate::values::*;
 use ustr::Ustr;
 
+/// A child that stands for what a loop adds in any number of rounds.
+const PART_OF_ROUNDS: Note = Note::new("part of rounds");
+
+/// The layers of a list in the order in which they were put there, as a stack.
+const STACK_OF_LIST: Note = Note::new("stack of the list");
+
 /// A layer that is added is looked for so often among those that are there.
 const LOOKS_AT_A_LAYER: usize = 2;
 
@@ -62,7 +68,8 @@ pub(super) fn is_stack(interp: &Interp<'_>, object: ObjId) -> bool {
 
 /// A stack was put together.
 pub(super) fn put_together(interp: &mut Interp<'_>, stack: ObjId, place: Place) {
-    let open = interp.heap.get(stack).module().is_none_or(|module| module.open || module.repeats);
+    run_as_stacks(interp, stack);
+    let open = interp.repeats(stack);
     if !open && is_stack(interp, stack) && !interp.is_out_of_fuel() {
         interp.on_stack(&StackMade { stack, place });
     }
@@ -85,6 +92,114 @@ pub(super) fn children_in_order(interp: &Interp<'_>, object: ObjId) -> Option<Ve
 fn numbered(interp: &Interp<'_>, object: ObjId) -> Vec<Value> {
     let here = interp.heap.get(object);
     (0..).map_while(|index: usize| here.attr(Ustr::from(&index.to_string())).cloned()).collect()
+}
+
+/// Whether a loop has added children to a container, so that nobody knows how many there are.
+pub(super) fn has_part_of_rounds(interp: &Interp<'_>, object: ObjId) -> bool {
+    let is_part =
+        |value: &Value| value.as_obj().is_some_and(|part| interp.heap.noted(part, PART_OF_ROUNDS).is_some());
+    interp.heap.get(object).attrs.iter().any(|(_, value)| is_part(value))
+}
+
+/// `layers.append(nn.ReLU())` of a list whose items are no longer known one by one: those that were, as `before`, and
+/// this one are kept in order for the container that will take them.
+pub(super) fn listed_layer(interp: &mut Interp<'_>, list: ObjId, before: Option<&[Value]>, layer: &Value) {
+    let noted = interp.heap.noted(list, STACK_OF_LIST);
+    let stack = match (noted, before) {
+        (Some(Value::Obj(stack)), _) if is_layer(interp, layer) => *stack,
+        (None, Some(before)) if before.iter().chain([layer]).all(|layer| is_layer(interp, layer)) => {
+            stack_of_list(interp, list, before)
+        }
+        _ => return unlist_layers(interp, list),
+    };
+    interp.burn_over(interp.heap.get(stack).attrs.len() * LOOKS_AT_A_LAYER);
+    match interp.outlived(interp.heap.get(stack).epoch) {
+        Some(_) => stack_in_rounds(interp, stack, layer.clone()),
+        None => push_layer(interp, stack, layer.clone()),
+    }
+}
+
+/// `layers += [nn.Linear(8, 8) for _ in range(depth)]`
+pub(super) fn listed_layers(interp: &mut Interp<'_>, list: ObjId, before: Option<&[Value]>, more: &Value) {
+    match layers_in_order(interp, more) {
+        Some(more) => more.iter().for_each(|layer| listed_layer(interp, list, before, layer)),
+        None => unlist_layers(interp, list),
+    }
+}
+
+/// `[nn.Linear(4, 8)] + [nn.Linear(8, 8) for _ in range(depth)]`, where the items of the sum are not known one by one.
+pub(super) fn layers_of_sum(interp: &mut Interp<'_>, sum: ObjId, left: &Value, right: &Value) {
+    let layers =
+        |interp: &mut Interp<'_>| Some((layers_in_order(interp, left)?, layers_in_order(interp, right)?));
+    if let Some((before, more)) = layers(interp) {
+        more.iter().for_each(|layer| listed_layer(interp, sum, Some(&before), layer));
+    }
+}
+
+fn is_layer(interp: &Interp<'_>, value: &Value) -> bool {
+    value.as_obj().is_some_and(|part| interp.heap.get(part).module().is_some())
+}
+
+fn stack_of_list(interp: &mut Interp<'_>, list: ObjId, layers: &[Value]) -> ObjId {
+    let (site, epoch) = (interp.heap.get(list).site, interp.heap.get(list).epoch);
+    let state = ModuleState { weights: Learned::Nothing, ..ModuleState::default() };
+    let stack = interp.alloc(site, ClassRef::Builtin, State::Module(state));
+    interp.heap.get_mut(stack).epoch = epoch;
+    for layer in layers {
+        push_layer(interp, stack, layer.clone());
+    }
+    interp.heap.note(list, STACK_OF_LIST, Value::Obj(stack));
+    stack
+}
+
+/// The layers of a list: of those that are not known one by one, one part stands for any number.
+fn layers_in_order(interp: &mut Interp<'_>, list: &Value) -> Option<Vec<Value>> {
+    let object = list.as_obj()?;
+    let State::List(items) = &interp.heap.get(object).state else { return None };
+    let layers = match (&items.exact, layers_of_list(interp, list)) {
+        (Some(exact), _) => exact.clone(),
+        (None, Some(layers)) => layers,
+        (None, None) => {
+            let any = items.any.clone();
+            if interp.heap.noted(object, STACK_OF_LIST).is_some() || !is_layer(interp, &any) {
+                return None;
+            }
+            let state = ModuleState { weights: Learned::Nothing, repeats: true, ..ModuleState::default() };
+            let part = interp.alloc(interp.heap.get(object).site, ClassRef::Builtin, State::Module(state));
+            interp.heap.note(part, PART_OF_ROUNDS, Value::Bool(Some(true)));
+            push_layer(interp, part, any);
+            vec![Value::Obj(part)]
+        }
+    };
+    layers.iter().all(|layer| is_layer(interp, layer)).then_some(layers)
+}
+
+/// The order of a list's layers is lost.
+pub(super) fn unlist_layers(interp: &mut Interp<'_>, list: ObjId) {
+    if interp.heap.noted(list, STACK_OF_LIST).is_some() {
+        interp.heap.note(list, STACK_OF_LIST, Value::None);
+    }
+}
+
+/// The layers of a list that are not known one by one, in order: what a loop has added in its rounds is one of them.
+pub(super) fn layers_of_list(interp: &Interp<'_>, list: &Value) -> Option<Vec<Value>> {
+    match interp.heap.noted(list.as_obj()?, STACK_OF_LIST)? {
+        Value::Obj(stack) => Some(numbered(interp, *stack)),
+        _ => None,
+    }
+}
+
+/// A stack was made of layers of a list: what a loop has added in its rounds is run as the stack is.
+fn run_as_stacks(interp: &mut Interp<'_>, stack: ObjId) {
+    if is_stack(interp, stack) && has_part_of_rounds(interp, stack) {
+        let class = interp.heap.get(stack).class;
+        for part in numbered(interp, stack).iter().filter_map(Value::as_obj) {
+            if interp.heap.noted(part, PART_OF_ROUNDS).is_some() {
+                interp.heap.get_mut(part).class = class;
+                run_as_stacks(interp, part);
+            }
+        }
+    }
 }
 
 /// Adds a layer to the part of a stack that the running loops make in each of their rounds.
@@ -117,6 +232,7 @@ fn part_of_round(interp: &mut Interp<'_>, stack: ObjId, active: usize) -> ObjId 
     let state = ModuleState { weights: Learned::Nothing, repeats: true, parts: Default::default(), ..around };
     let part = interp.alloc(place, class, State::Module(state));
     interp.heap.get_mut(part).epoch = since;
+    interp.heap.note(part, PART_OF_ROUNDS, Value::Bool(Some(true)));
     interp.heap.get_mut(stack).set_attr(Ustr::from(&parts.len().to_string()), Value::Obj(part));
     part
 }

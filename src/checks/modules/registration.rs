@@ -258,6 +258,8 @@ pub(super) fn registered_parts(heap: &Heap) -> ObjSet {
     for id in (0..heap.len()).map(|index| ObjId(index as u32)) {
         let here = heap.get(id);
         match &here.state {
+            // The order of a list's layers makes nobody hold them.
+            State::Module(_) if here.class == ClassRef::Builtin => {}
             State::Module(module) => {
                 // What stands for several holds none of them.
                 if !heap.is_merged(id) {

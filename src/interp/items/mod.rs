@@ -465,6 +465,11 @@ impl<'p> Interp<'p> {
         if let Some(length) = self.dataset_length(object, place) {
             return length;
         }
+        if self.heap.get(object).module().is_some() {
+            let children = self.indexed_children(object).filter(|_| !self.repeats(object));
+            return children
+                .map_or_else(|| self.length_symbol(object, "len"), |all| Int::Known(all.len() as i64));
+        }
         self.length_symbol(object, "len(dataset)")
     }
 

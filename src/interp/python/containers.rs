@@ -1,6 +1,6 @@
 //! Lists, sets, deques and tuples: their methods, their operators, and indexing of all containers.
 
-use super::super::{AS_MODULE, AS_SCRIPT, Call, Interp};
+use super::super::{AS_MODULE, AS_SCRIPT, Call, Interp, stacked};
 use super::iteration::{MOST_EXACT, any, concat, iterate, length, make, sort};
 use super::{dicts, is_older, numbers, stdlib, strings};
 use crate::report::Place;
@@ -122,12 +122,17 @@ pub(super) fn length_of(interp: &mut Interp, id: ObjId, place: Place) -> Value {
 }
 
 pub(super) fn push(interp: &mut Interp, id: ObjId, value: Value) {
-    if is_older(interp, id) || is_bounded(interp, &Value::Obj(id)) {
-        return blur(interp, id, Some(value));
-    }
+    let blurs = is_older(interp, id) || is_bounded(interp, &Value::Obj(id));
     match &mut interp.heap.get_mut(id).state {
-        State::List(Items { exact: Some(exact), .. }) if exact.len() < MOST_EXACT => exact.push(value),
-        State::List(_) => blur(interp, id, Some(value)),
+        State::List(Items { exact: Some(exact), .. }) if !blurs && exact.len() < MOST_EXACT => {
+            exact.push(value)
+        }
+        State::List(items) => {
+            let before = items.exact.clone();
+            // The order of layers outlives the list's.
+            stacked::listed_layer(interp, id, before.as_deref(), &value);
+            join_into(interp, id, Some(value));
+        }
         _ => {}
     }
 }
@@ -145,8 +150,13 @@ fn insert(interp: &mut Interp, id: ObjId, at: usize, value: Value) {
     }
 }
 
-/// The list holds any number of what it held, and of the value.
+/// The list holds any number of what it held, and of the value, in any order.
 fn blur(interp: &mut Interp, id: ObjId, value: Option<Value>) {
+    stacked::unlist_layers(interp, id);
+    join_into(interp, id, value);
+}
+
+fn join_into(interp: &mut Interp, id: ObjId, value: Option<Value>) {
     let items = items_of(interp, id);
     let held = interp.heap.any_of(&items);
     let any = match (held, value) {
@@ -166,6 +176,9 @@ pub(super) fn extend(interp: &mut Interp, id: ObjId, value: &Value, place: Place
     let mut all = concat(interp, &items, &more);
     if is_older(interp, id) || is_bounded(interp, &Value::Obj(id)) {
         all = Items::any(any(interp, &all));
+    }
+    if all.exact.is_none() {
+        stacked::listed_layers(interp, id, items.exact.as_deref(), value);
     }
     set_items(interp, id, all);
 }
@@ -374,7 +387,12 @@ pub(super) fn binary(interp: &mut Interp, op: BinaryOp, a: &Value, b: &Value, pl
         }
         _ => return None,
     };
-    Some(make(interp, place, items))
+    let is_sum = op == BinaryOp::Add && items.exact.is_none();
+    let made = make(interp, place, items);
+    if let Some(sum) = made.as_obj().filter(|_| is_sum) {
+        stacked::layers_of_sum(interp, sum, a, b);
+    }
+    Some(made)
 }
 
 fn with_params(interp: &mut Interp, items: Items, params: &Value, place: Place) -> Value {
