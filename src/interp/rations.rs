@@ -17,7 +17,7 @@ const FUEL_A_FUNCTION: u32 = 30_000;
 /// A forward of a file that puts nothing on a GPU.
 pub(super) const FUEL_A_FORWARD: u32 = 5_000;
 /// Steps for one that trains: it builds the model that it trains, from a library.
-pub(super) const FUEL_A_TRAINING: u32 = 100_000;
+pub(super) const FUEL_A_TRAINING: u32 = 200_000;
 
 /// A call of a function of the project.
 const FUEL_A_CALL: u32 = 4;

@@ -24,7 +24,7 @@ use ustr::Ustr;
 /// Callers of callers are followed so far.
 const CALLERS: usize = 3;
 /// Steps that a rehearsal of one file may take.
-const FUEL: u32 = 400_000;
+const FUEL: u32 = 600_000;
 /// Steps for the forwards of a file that puts nothing on a GPU.
 const FUEL_OF_FORWARDS: u32 = 20_000;
 /// Steps more for what the script itself runs: without its end nothing of it can be judged.
