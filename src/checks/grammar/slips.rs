@@ -31,7 +31,12 @@ pub(super) fn slips(script: &Script, told: &Places, out: &mut Findings) {
         ExprKind::Attribute { base, name, name_span } => Some((base, name, name_span)),
         _ => None,
     });
-    let slips = read.filter_map(|(base, name, span)| Some((base, name, span, meant(&name)?)));
+    // Most names are read often.
+    let mut known: FxHashMap<Ustr, Option<&'static str>> = FxHashMap::default();
+    let slips = read.filter_map(|(base, name, span)| {
+        let meant = *known.entry(name).or_insert_with(|| meant(&name));
+        Some((base, name, span, meant?))
+    });
     for (base, name, span, meant) in slips {
         let place = Place::new(script.file, span);
         let is_told = told.iter().any(|other| other.file == place.file && other.span.contains(span));
@@ -72,62 +77,44 @@ fn is_known(script: &Script, name: Ustr) -> bool {
 /// The attribute of a tensor, a module or an optimizer that a name is one inner letter away from: one too many, one too
 /// few, or two that changed places. Another first or last letter, a digit or an underscore makes another name of it.
 fn meant(name: &str) -> Option<&'static str> {
-    let slips = Slips::get();
     let is_of_its_own = name.starts_with('_') || QUESTIONS.iter().any(|question| name.starts_with(question));
-    if name.len() < LONG || !name.is_ascii() || is_of_its_own || slips.names.contains(name) {
+    if name.len() < LONG || is_of_its_own {
         return None;
     }
-    let is_other = |meant: &&'static str| meant.replace('_', "") != name.replace('_', "");
-    let without = |letters: &str| slips.without_one.get(letters).into_iter().flatten().copied();
-    let mut found: Vec<&'static str> = without(name).collect();
-    for shorter in without_one(name) {
-        found.extend(slips.names.get(shorter.as_str()));
-        found.extend(without(&shorter).filter(|meant| is_swapped(meant, name)));
-    }
-    found.into_iter().filter(is_other).min()
+    let alike = Known::get().0.get(&ends(name)?)?;
+    let is_slip = |meant: &&&'static str| {
+        strsim::osa_distance(name, meant) == 1
+            && (name.len() != meant.len() || is_swapped(name, meant))
+            && meant.replace('_', "") != name.replace('_', "")
+    };
+    if alike.contains(&name) { None } else { alike.iter().filter(is_slip).min().copied() }
 }
 
 /// Whether two neighbours of a name changed places.
 fn is_swapped(name: &str, other: &str) -> bool {
-    let apart: Vec<(u8, u8)> = name.bytes().zip(other.bytes()).filter(|(a, b)| a != b).collect();
-    name.len() == other.len() && strsim::osa_distance(name, other) == 1 && apart.len() == 2
+    name.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count() == 2
 }
 
-/// A name without each of its inner letters.
-fn without_one(name: &str) -> Vec<String> {
-    let inner = 1..name.len().saturating_sub(1);
-    inner
-        .filter(|at| name.as_bytes()[*at].is_ascii_alphabetic())
-        .map(|at| {
-            let (before, after) = (&name[..at], &name[at + 1..]);
-            format!("{before}{after}")
-        })
-        .collect()
+/// The first and the last letter of a name.
+fn ends(name: &str) -> Option<(u8, u8)> {
+    name.is_ascii().then(|| Some((*name.as_bytes().first()?, *name.as_bytes().last()?)))?
 }
 
-/// The attributes that may be meant, by what is left of them without a letter.
-struct Slips {
-    names: FxHashSet<&'static str>,
-    without_one: FxHashMap<String, Vec<&'static str>>,
-}
+/// The attributes that may be meant, by their first and last letters, which a slip leaves alone.
+struct Known(FxHashMap<(u8, u8), Vec<&'static str>>);
 
-impl Slips {
-    fn get() -> &'static Slips {
-        static SLIPS: OnceLock<Slips> = OnceLock::new();
-        SLIPS.get_or_init(|| {
-            let mut slips = Slips { names: FxHashSet::default(), without_one: FxHashMap::default() };
-            let Some((_, index)) = index::of(PACKAGE) else { return slips };
-            let methods = |class: &str| Apis::builtin().methods(Ustr::from(class));
-            let parts = |class: &str| index.parts(class).into_iter().map(|name| Ustr::from(&name));
-            let all = CLASSES.iter().flat_map(|class| methods(class).into_iter().chain(parts(class)));
-            for name in all.map(|name| name.as_str()).filter(|name| name.len() >= LONG && name.is_ascii()) {
-                if slips.names.insert(name) {
-                    for shorter in without_one(name) {
-                        slips.without_one.entry(shorter).or_default().push(name);
-                    }
+impl Known {
+    fn get() -> &'static Known {
+        static KNOWN: OnceLock<Known> = OnceLock::new();
+        KNOWN.get_or_init(|| {
+            let mut known: FxHashMap<_, Vec<_>> = FxHashMap::default();
+            let methods = CLASSES.iter().flat_map(|class| Apis::builtin().methods(Ustr::from(class)));
+            for name in methods.map(|name| name.as_str()).filter(|name| name.len() >= LONG) {
+                if let Some(ends) = ends(name) {
+                    known.entry(ends).or_default().push(name);
                 }
             }
-            slips
+            Known(known)
         })
     }
 }
