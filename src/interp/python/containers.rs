@@ -125,7 +125,7 @@ pub(super) fn push(interp: &mut Interp, id: ObjId, value: Value) {
     let blurs = is_older(interp, id) || is_bounded(interp, &Value::Obj(id));
     match &mut interp.heap.get_mut(id).state {
         State::List(Items { exact: Some(exact), .. }) if !blurs && exact.len() < MOST_EXACT => {
-            exact.push(value)
+            exact.push(value);
         }
         State::List(items) => {
             let before = items.exact.clone();
