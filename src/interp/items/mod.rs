@@ -465,12 +465,11 @@ impl<'p> Interp<'p> {
         if let Some(length) = self.dataset_length(object, place) {
             return length;
         }
-        if self.heap.get(object).module().is_some() {
-            let children = self.indexed_children(object).filter(|_| !self.repeats(object));
-            return children
-                .map_or_else(|| self.length_symbol(object, "len"), |all| Int::Known(all.len() as i64));
+        let is_counted = self.heap.get(object).module().is_some() && !self.repeats(object);
+        match self.indexed_children(object).filter(|_| is_counted) {
+            Some(children) => Int::Known(children.len() as i64),
+            None => self.length_symbol(object, "len(dataset)"),
         }
-        self.length_symbol(object, "len(dataset)")
     }
 
     /// A progress bar around an iterable; one around another goes through what that goes through.
