@@ -30,6 +30,7 @@ mod data;
 mod decorate;
 mod derived;
 mod detach_points;
+mod determinants;
 mod device;
 mod device_origins;
 mod drawn;

@@ -1,5 +1,6 @@
 //! Operations with a pole: what comes of one stays with the value, until it reaches a loss.
 
+use super::determinants::is_determinant;
 use super::{Interp, Invocation};
 use crate::apis::{Api, Apply, Operand, PoleKind, RangeFunction, RangeSpec};
 use crate::report::replay::Function;
@@ -222,6 +223,9 @@ fn pole_of_range(word: RangeFunction, operands: &Operands) -> Option<Pole> {
 /// can be anything that its interval holds.
 fn hazard_of(operation: Singularity, operand: &Rc<Tensor>, place: Place) -> Option<Hazard> {
     if !operand.learned || matches!(operand.source, Source::Mask | Source::Constant) {
+        return None;
+    }
+    if operation == Singularity::Divide && is_determinant(operand) {
         return None;
     }
     let is_regular = matches!(operand.relation.as_deref(), Some(Relation::Regular));
