@@ -6,7 +6,7 @@ mod tensors;
 
 pub(super) use slices::{position, slice_bounds};
 use slices::{sliced, with_item};
-use tensors::with_part;
+use tensors::{as_numbers, with_part};
 
 use super::{
     Call, ContainerWrite, IndexResult, Indexed, Interp, TupleUse, expr::key_of, listing::some_of, python,
@@ -268,6 +268,7 @@ impl<'p> Interp<'p> {
             Value::Tensor(tensor) => {
                 let tensor = tensor.clone();
                 self.write_element(&tensor, index, &value, place);
+                let value = as_numbers(&tensor, value);
                 let joined = with_part(&tensor, index, &value);
                 // A number that is written into it brings no graph along.
                 let brings = value.as_tensor().is_none_or(|value| !matches!(value.graph, Graph::None));

@@ -30,6 +30,19 @@ pub(super) fn with_part(tensor: &Tensor, index: &Value, value: &Value) -> Tensor
     joined
 }
 
+/// What an array of NumPy keeps of a tensor that is written into it, where it holds numbers and no objects: those of it
+/// alone, without the graph.
+pub(super) fn as_numbers(into: &Tensor, value: Value) -> Value {
+    let holds_numbers = into.is_array && !into.is_table && into.dtype.is_some();
+    match value.as_tensor() {
+        Some(tensor) if holds_numbers && !tensor.is_array => {
+            let tensor = (**tensor).clone();
+            Value::tensor(Tensor { graph: Graph::None, is_leaf: false, hazards: None, ..tensor })
+        }
+        _ => value,
+    }
+}
+
 /// Whether an index picks by a condition.
 fn is_mask(index: &Value) -> bool {
     match index.bare() {

@@ -167,7 +167,7 @@ pub(super) fn made(interp: &Interp, call: &Invocation, model: Option<&Tensor>, h
         (Some(dtype), _) if is_array => array_dtype_of(&dtype),
         (Some(dtype), _) => dtype_of(&dtype),
         (None, Some(model)) => model.dtype,
-        (None, None) => quoted_dtype(call).or_else(|| default_dtype(call, is_array)),
+        (None, None) => quoted_dtype(call).or_else(|| default_dtype(interp, call, is_array)),
     };
     let filled = named(call, "fill_value").and_then(|value| interval_of(&value));
     let (device, device_origin) = device_wanted(interp, call, model.map(|model| model.device), holder);
@@ -230,8 +230,9 @@ fn own_graph(epoch: u32) -> Graph {
 }
 
 /// What a factory makes without a dtype: of a filling the dtype that fits it, else the framework's float.
-fn default_dtype(call: &Invocation, is_array: bool) -> Option<DType> {
+fn default_dtype(interp: &Interp, call: &Invocation, is_array: bool) -> Option<DType> {
     match named(call, "fill_value") {
+        Some(Value::Api(name)) if interp.apis.is_nan(name) => Some(default_float(is_array)),
         Some(fill) => number_dtype(&fill, is_array),
         None => Some(default_float(is_array)),
     }
