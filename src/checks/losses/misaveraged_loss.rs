@@ -7,8 +7,8 @@ use crate::interp::{ApiResult, Arithmetic, Assignment, Augment, Checker, Interp,
 use crate::names::Subject;
 use crate::report::{Confidence, Place, Severity};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
-use crate::trace::{At, LoopId, Over};
-use crate::values::{ObjId, State, Value};
+use crate::trace::{At, LoopId, Over, Sight};
+use crate::values::{Int, ObjId, State, Value};
 use rustc_hash::FxHashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -64,7 +64,7 @@ struct Divided {
     by: Divisor,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Divisor {
     /// `len(loader)`
     Batches(Batches),
@@ -72,8 +72,8 @@ enum Divisor {
     SamplesOf(Batches),
     /// `len(dataset)`
     Length(ObjId),
-    /// Something that was counted.
-    Counted(Subject),
+    /// Something that was counted, or a number that says how many there are.
+    Counted(Subject, Option<Int>),
 }
 
 /// What gives batches: a loader, or a name for something that nobody sees.
@@ -237,7 +237,8 @@ fn is_batch_size(cx: &mut Interp<'_>, expr: ExprId) -> bool {
 fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
     let tree = cx.tree(cx.file());
     let ExprKind::Call { callee, args } = &tree.expr(divisor).kind else {
-        return cx.subject_here(divisor).map(Divisor::Counted);
+        let number = counted(cx, divisor);
+        return cx.subject_here(divisor).map(|subject| Divisor::Counted(subject, number));
     };
     let ([only], ExprKind::Name(function)) = (&**args, &tree.expr(*callee).kind) else { return None };
     match function.as_str() {
@@ -259,6 +260,13 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
         }
         value => value.as_obj().map(Divisor::Length),
     }
+}
+
+/// A number under a name that nobody gives from outside: `samples = len(train_set)`.
+fn counted(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Int> {
+    let value = is_reading(cx, divisor).then(|| cx.eval(divisor))?;
+    let number = matches!(value, Value::Int(_)).then(|| value.as_int())??;
+    (!number.is_unknown()).then(|| number.clone())
 }
 
 fn batches_of(cx: &mut Interp<'_>, expr: ExprId) -> Option<Batches> {
@@ -348,11 +356,15 @@ fn misaveraged<'a>(
         },
         _ => None,
     };
-    let samples = match divided.by {
-        Divisor::Batches(of) => (Some(of) == batches).then_some(false)?,
-        Divisor::SamplesOf(of) => (Some(of) == batches).then_some(true)?,
-        Divisor::Length(data) => (state?.dataset.as_obj() == Some(data)).then_some(true)?,
-        Divisor::Counted(counted) => {
+    let samples = match &divided.by {
+        Divisor::Batches(of) => (Some(*of) == batches).then_some(false)?,
+        Divisor::SamplesOf(of) => (Some(*of) == batches).then_some(true)?,
+        Divisor::Length(data) => (state?.dataset.as_obj() == Some(*data)).then_some(true)?,
+        Divisor::Counted(counted, Some(number)) if of(*counted).next().is_none() => {
+            is_length(script, batches?, number).then_some(true)?
+        }
+        Divisor::Counted(counted, _) => {
+            let counted = *counted;
             let is_size =
                 |(here, size): &(&At, &Grown)| size.by == Addend::Size && here.loops.last() == Some(&inner);
             (of(counted).next().is_some() && of(counted).all(is_size)).then_some(true)?
@@ -373,6 +385,15 @@ fn misaveraged<'a>(
     let sure = if batch.is_some() { Confidence::High } else { Confidence::Medium };
     let at = At { confidence: at.confidence.min(first.confidence).min(sure), ..at.clone() };
     Some(Misaveraged { at, sum: &divided.written, grown: first.place, means, batch, batches })
+}
+
+/// Whether a number is that of the samples which a loader goes through.
+fn is_length(script: &Script, batches: Batches, number: &Int) -> bool {
+    let Batches::Loader(own) = batches else { return false };
+    script.sightings().any(|(_, sight)| match sight {
+        Sight::Loader { loader, length, .. } => *loader == own && length.sub(number).known() == Some(0),
+        _ => false,
+    })
 }
 
 /// The loop that gives the batches, and what it goes through.
