@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::timeline::{Kind, OptimizerEvent, Parts, Whose, reached};
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Confidence, Place, Severity};
-use crate::trace::{At, Effect, EntryPoint, LoopId, Over, Visit, visits};
+use crate::trace::{At, Effect, EntryPoint, LoopId, Over, Sight, Visit, visits};
 use crate::values::{ClassRef, Int, ObjId, State, Value};
 use std::rc::Rc;
 
@@ -44,6 +44,8 @@ enum Unit {
     Decays,
     /// Batches, and it steps in each epoch.
     Batches,
+    /// Samples, and it steps in each batch.
+    Samples,
     /// Steps of its optimizer, and it steps in each of so many micro-batches.
     OptimizerSteps(i64),
 }
@@ -81,6 +83,11 @@ fn report(script: &Script, found: &Mismatch, out: &mut Findings) {
             "the learning rate barely changes: this schedule counts batches but steps once per epoch",
             "its length is computed from the number of batches here",
             format!("call `{name}.step()` after each optimizer step, or set its length in epochs"),
+        ),
+        Unit::Samples => (
+            "the learning rate barely changes: this schedule counts samples but steps once per batch",
+            "its length is computed from the number of samples here",
+            "set its length in batches: `len(loader)` instead of `len(dataset)`".to_owned(),
         ),
         Unit::Epochs => (
             "the schedule ends too early: it is as long as the epochs are many but steps once per batch",
@@ -206,6 +213,11 @@ fn mistaken(script: &Script, scheduler: ObjId, loops: &Loops) -> Option<Unit> {
                 Over::Counter => false,
             };
             (is_loader && loops.schedule.always).then_some(())?;
+            if let Over::Loader(loader) = over(batches)
+                && script.counts_samples(*loader, &length, count(epochs), count(batches))
+            {
+                return Some(Unit::Samples);
+            }
             return script.counts_epochs(scheduler, &length, count(epochs), count(batches));
         }
         Some([batches, ..]) => (*outer.last()?, *batches),
@@ -234,6 +246,21 @@ fn differs(a: &Int, b: &Int) -> bool {
 }
 
 impl Script<'_> {
+    /// Whether a length is that of so many epochs in samples, of a loader that puts several into a batch.
+    fn counts_samples(&self, loader: ObjId, length: &Int, epochs: &Int, batches: &Int) -> bool {
+        let State::Loader(state) = &self.rehearsal.heap.get(loader).state else { return false };
+        let size = state.batch_size.bare();
+        if size.as_int().is_none_or(|size| size.known() == Some(1)) || is_same(length, &batches.mul(epochs)) {
+            return false;
+        }
+        self.sightings().any(|(_, sight)| match sight {
+            Sight::Loader { loader: seen, length: samples, .. } if *seen == loader => {
+                is_same(length, &samples.mul(epochs))
+            }
+            _ => false,
+        })
+    }
+
     /// Whether a schedule that steps in each batch counts epochs: no longer than these are many.
     fn counts_epochs(&self, scheduler: ObjId, length: &Int, epochs: &Int, batches: &Int) -> Option<Unit> {
         let is_shorter = length.known().zip(epochs.known()).is_some_and(|(a, b)| a <= b);
@@ -242,6 +269,11 @@ impl Script<'_> {
         }
         let Some(factor) = self.factor_of(scheduler)? else { return Some(Unit::Epochs) };
         let batches = batches.known().map_or(BATCHES, |batches| batches as f64);
+        // Who decays a few times for good, and the last time late in the run, counts in epochs.
+        let is_late = length.known().zip(epochs.known()).is_some_and(|(last, epochs)| 2 * last >= epochs);
+        if is_late && self.ends_at_a_milestone(scheduler) {
+            return Some(Unit::Epochs);
+        }
         let left = factor.powf(batches / length.known()? as f64);
         (left < SPENT).then_some(Unit::Decays)
     }
@@ -256,6 +288,21 @@ impl Script<'_> {
         let length = terms.iter().fold(Int::Known(0), |sum, term| sum.add(&product(term)));
         let is_some = length.known().is_none_or(|length| length > 0);
         (!terms.is_empty() && is_some && !length.is_unknown()).then_some(length)
+    }
+
+    /// Whether the length of a schedule is the last of several steps that it is told.
+    fn ends_at_a_milestone(&self, scheduler: ObjId) -> bool {
+        let ClassRef::Api(class) = self.rehearsal.heap.get(scheduler).class else { return false };
+        let Some(class) = self.apis.get(class).and_then(|api| api.class.as_ref()) else { return false };
+        let is_several = |operand: &Operand| match operand {
+            Operand::Param(name) => match self.rehearsal.heap.attr(scheduler, *name).map(Value::bare) {
+                Some(Value::Tuple(_)) => true,
+                Some(Value::Obj(list)) => matches!(self.rehearsal.heap.get(*list).state, State::List(_)),
+                _ => false,
+            },
+            Operand::Literal(_) => false,
+        };
+        class.lasts.iter().flatten().any(is_several)
     }
 
     /// What a schedule multiplies the rate by, each time; `None` inside if it goes another way.
@@ -275,7 +322,7 @@ impl Script<'_> {
             Operand::Literal(Literal::Int(number)) => return Int::Known(*number),
             Operand::Literal(_) => return Int::Unknown,
         };
-        match self.rehearsal.heap.attr(scheduler, name) {
+        match self.rehearsal.heap.attr(scheduler, name).map(Value::bare) {
             Some(Value::None) => Int::Known(0),
             Some(Value::Tuple(items)) => steps(items.last()),
             Some(Value::Obj(list)) => match &self.rehearsal.heap.get(*list).state {
