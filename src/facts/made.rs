@@ -2,7 +2,7 @@
 
 use super::{Places, Script};
 use crate::report::Place;
-use crate::trace::{At, Effect, LoopId, Visit, visits};
+use crate::trace::{At, Effect, LoopId, Over, Visit, visits};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
 
@@ -12,6 +12,8 @@ pub struct RebuiltOptimizer {
     pub step: Place,
     /// Where the model was made that it is built for.
     pub model: Place,
+    /// It steps in each batch of a loader that is older than it, which makes each iteration an epoch.
+    pub each_epoch: bool,
 }
 
 impl Script<'_> {
@@ -35,7 +37,9 @@ impl Script<'_> {
                 };
                 let Some(round) = visit.innermost().filter(|_| visit.always) else { continue };
                 let Some(model) = self.older_model(*optimizer, round) else { continue };
-                let Some(step) = only_step(*optimizer, round, &all) else { continue };
+                let single = only_step(*optimizer, round, &all).map(|step| (step, false));
+                let step = single.or_else(|| Some((self.step_of_epochs(*optimizer, round, &all)?, true)));
+                let Some((step, each_epoch)) = step else { continue };
                 if is_renewed(parts, round, index, &all) || !seen.insert(visit.event.place) {
                     continue;
                 }
@@ -44,6 +48,7 @@ impl Script<'_> {
                     class: self.class_of(*optimizer),
                     step,
                     model,
+                    each_epoch,
                 });
             }
         }
@@ -58,6 +63,24 @@ impl Script<'_> {
         let older = |owner: ObjId| heap.get(owner).epoch < first;
         let known = !state.others && !state.managed && state.owns.iter().all(older);
         state.owns.iter().next().filter(|_| known).map(|owner| heap.get(owner).site)
+    }
+
+    /// The only step of an optimizer that lives for an epoch: in each batch of a loader that all epochs go through. Tasks,
+    /// folds and stages have data of their own, or several epochs each.
+    fn step_of_epochs(&self, optimizer: ObjId, round: LoopId, all: &[Visit]) -> Option<Place> {
+        let own = |visit: &&Visit| match visit.event.effect {
+            Effect::Step { optimizer: other, .. } => other == optimizer && visit.loops.contains(&round),
+            _ => false,
+        };
+        let mut steps = all.iter().filter(own);
+        let step = steps.next().filter(|step| step.always)?;
+        let [.., outer, batches] = *step.loops else { return None };
+        let epochs = self.rehearsal.loop_info(round);
+        let Over::Loader(loader) = self.rehearsal.loop_info(batches).over else { return None };
+        let is_shared = self.rehearsal.heap.get(loader).epoch < epochs.first;
+        let is_counted = matches!(epochs.over, Over::Counter);
+        let alone = steps.all(|other| other.event.place == step.event.place);
+        (outer == round && is_counted && is_shared && alone).then_some(step.event.place)
     }
 
     /// The last part of the name of a framework's class.
