@@ -52,7 +52,7 @@ vocabulary! {
         "ends the run where an optimizer has gradients in half precision to be unscaled";
     RefuseUnequal "refuse-unequal" (Flag X Y; Y)
         "ends the run where the flag is true and x is another text than the first of the others that is given";
-    Register "register" (Module Name Value) "value becomes the attribute of that name";
+    Register "register" (Module Name Value [Word]) "value becomes the attribute of that name, a 'buffer' whatever it is";
     Replicate "replicate" (Module) "each process has a copy, and they train together";
     RequiresGrad "requires-grad" (X Flag) "whether gradients are wanted, in place";
     Restore "restore" (X [Value]) "its parameters get values from elsewhere, or those of a state dict";

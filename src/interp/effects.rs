@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
                 Verb::AddParams => self.add_params(&arg(0), &arg(1), call.place),
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),
-                Verb::Register => self.register(&arg(0), &arg(1), arg(2)),
+                Verb::Register => self.register(&arg(0), &arg(1), arg(2), &arg(3)),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Empty => self.empty(&arg(0), call.place),
                 Verb::Restore => {
@@ -155,13 +155,16 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn register(&mut self, module: &Value, name: &Value, value: Value) {
+    fn register(&mut self, module: &Value, name: &Value, value: Value, kind: &Value) {
         let Some(object) = module.as_obj() else { return };
         let Some(name) = name.as_str().map(Ustr::from) else {
             self.register_unnamed(object, &value);
             return;
         };
-        self.keep_buffer(object, name, value);
+        match super::is_parameter(&value) && kind.as_str() != Some("buffer") {
+            true => self.heap.get_mut(object).set_attr(name, value),
+            false => self.keep_buffer(object, name, value),
+        }
     }
 
     /// What an instance is made with. A framework's module registers the tensors among it, for a class that inherits from

@@ -2,7 +2,7 @@
 
 use super::registration::registers_itself;
 use crate::apis::Transfer;
-use crate::interp::{Base, Interp};
+use crate::interp::{Base, Interp, is_parameter};
 use crate::names::NameSet;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{FnId, Function};
@@ -17,6 +17,8 @@ const READS_GRADIENTS: [&str; 3] = ["grad", "autograd", "retain_grad"];
 pub(super) struct PlainTensor {
     pub class: Rc<str>,
     pub attribute: Ustr,
+    /// It is a parameter, which was registered as a buffer.
+    pub is_buffer: bool,
 }
 
 /// Looks through instances of the project's modules.
@@ -27,7 +29,8 @@ pub(super) fn plain_tensors(cx: &mut Interp<'_>, constructed: impl Iterator<Item
     }
     for object in constructed {
         for (name, value) in cx.heap.get(object).attrs.clone() {
-            let Some(made) = asks_for_gradients(cx, &value) else { continue };
+            let buffer = is_learned_buffer(cx, object, name, &value);
+            let Some(made) = buffer.or_else(|| asks_for_gradients(cx, &value)) else { continue };
             if seen.contains(&made)
                 || !is_made_by(cx, object, made)
                 || !is_trained(cx, object)
@@ -41,9 +44,18 @@ pub(super) fn plain_tensors(cx: &mut Interp<'_>, constructed: impl Iterator<Item
             let unseen = cx.has_unseen_base(cx.heap.get(object).class);
             let sure = if unseen { Confidence::Medium } else { Confidence::High };
             let confidence = cx.heap.get(object).confidence.min(sure);
-            cx.observe(made, PlainTensor { class, attribute: name }, confidence);
+            cx.observe(made, PlainTensor { class, attribute: name, is_buffer: buffer.is_some() }, confidence);
         }
     }
+}
+
+/// Where a parameter was made that is a buffer of a module, and is registered nowhere as what it is.
+fn is_learned_buffer(cx: &Interp<'_>, object: ObjId, name: Ustr, value: &Value) -> Option<Place> {
+    let module = cx.heap.get(object).module().filter(|module| module.buffers.contains(&name))?;
+    let tensor = value.as_tensor().filter(|_| is_parameter(value))?;
+    let leaves = tensor.graph.leaves();
+    let is_part = leaves.iter().any(|leaf| module.parts.contains(&leaf));
+    (!is_part).then_some(tensor.made)?
 }
 
 /// Where a tensor that asks for gradients was made, of numbers that nobody gave.

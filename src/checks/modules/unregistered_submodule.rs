@@ -46,14 +46,22 @@ fn check(script: &Script, out: &mut Findings) {
     }
     for (at, plain) in script.observed_once::<PlainTensor>() {
         let (class, attribute) = (&plain.class, plain.attribute);
-        let message =
-            format!("`self.{attribute}` is never trained: a tensor with `requires_grad` is no parameter");
+        let (message, note) = match plain.is_buffer {
+            true => (
+                format!("`self.{attribute}` is never trained: this parameter is registered as a buffer"),
+                format!("it is missing from `{class}.parameters()`: the optimizer does not get it"),
+            ),
+            false => (
+                format!("`self.{attribute}` is never trained: a tensor with `requires_grad` is no parameter"),
+                format!(
+                    "it is missing from `{class}.parameters()`, `.to(device)` and `state_dict()`: the optimizer does not get it"
+                ),
+            ),
+        };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .replay(script.replay_of_layers(layers::HIDDEN))
-            .note(format!(
-                "it is missing from `{class}.parameters()`, `.to(device)` and `state_dict()`: the optimizer does not get it"
-            ))
+            .note(note)
             .help(format!("make it a parameter: `self.{attribute} = nn.Parameter(...)`"));
         out.push(finding, at);
     }
