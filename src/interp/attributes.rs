@@ -5,7 +5,7 @@ use super::{
     AttributeWrite, Call, HiddenAttribute, Interp, MissingAttribute, Uncalled, lineage::Base,
     modules::FORWARDS, python, roles::is_guessed, transfer,
 };
-use crate::apis::Api;
+use crate::apis::{Api, Transfer};
 use crate::names::Subject;
 use crate::report::{Confidence, Place};
 use crate::trace::Sight;
@@ -304,7 +304,13 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn is_method(&self, receiver: &Value, _api: Ustr) -> bool {
+    /// Whether an attribute is called with the object that has it: a class is not, nor is the type of a tensor.
+    fn is_method(&self, receiver: &Value, api: Ustr) -> bool {
+        let is_type =
+            self.apis.get(api).is_some_and(|entry| entry.transfer() == Some(Transfer::LegacyTensor));
+        if is_type || self.apis.class(api).is_some() {
+            return false;
+        }
         match receiver.as_obj() {
             Some(object) => !matches!(self.heap.get(object).state, State::Class(_)),
             None => true,

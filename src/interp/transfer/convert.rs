@@ -94,7 +94,8 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
 /// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.
 pub(crate) fn tensor_type_device(wanted: &Value) -> Option<Device> {
     let name = match wanted.bare() {
-        Value::Unknown => return Some(Device::Unknown),
+        // One of several types, as `torch.cuda.FloatTensor if cuda else torch.Tensor` is.
+        Value::Unknown | Value::AnyOf(_) => return Some(Device::Unknown),
         Value::Api(name) => name.as_str(),
         Value::Str(name) => name.as_deref()?,
         _ => return None,
