@@ -28,16 +28,19 @@ pub(super) static RULE: Rule = Rule {
 fn check(script: &Script, out: &mut Findings) {
     for kept in retained_graphs(script) {
         // A backward frees the activations; what is left of the graph is small, and grows.
-        let (severity, cost) = if kept.is_walked {
-            (
+        let (severity, cost) = match (kept.is_walked, kept.in_training) {
+            (true, true) => (
                 Severity::Warning,
                 "`backward()` freed the activations, but the graph nodes of every iteration stay in memory",
-            )
-        } else {
-            (
+            ),
+            // The same model is trained elsewhere: what this loop computes no backward pass goes through.
+            (true, false) => {
+                (Severity::Warning, "the graph of every iteration stays in memory as long as the value lives")
+            }
+            (false, _) => (
                 Severity::Error,
                 "no backward pass frees it, so the activations of every iteration stay in memory",
-            )
+            ),
         };
         let message = match kept.by {
             Carry::Sum => {
@@ -81,6 +84,8 @@ struct RetainedGraph {
     is_tensor: bool,
     /// A backward has walked graphs of the same model.
     is_walked: bool,
+    /// A backward pass runs in the loop around it, or in the call that keeps it.
+    in_training: bool,
     /// What the forwards of one iteration keep, at least, and how many iterations there are.
     kept: u64,
     steps: Option<u64>,
@@ -95,6 +100,7 @@ impl RetainedGraph {
             container: carried.into_place,
             is_tensor: carried.bare,
             is_walked,
+            in_training: true,
             kept: 0,
             steps: None,
         }
@@ -160,7 +166,8 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         let (last, kept) = (at.loops.last().copied(), script.kept_around(&at));
         let count = last.and_then(|round| script.rehearsal.loop_info(round).count.known());
         let steps = count.and_then(|count| u64::try_from(count).ok());
-        found.push(RetainedGraph { kept, steps, ..RetainedGraph::of(at, carried, is_walked) });
+        let in_training = carried.value.graph.is_shown() || at.loops.iter().any(|id| script.trains_in(*id));
+        found.push(RetainedGraph { kept, steps, in_training, ..RetainedGraph::of(at, carried, is_walked) });
     }
     found
 }
