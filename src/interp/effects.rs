@@ -6,11 +6,15 @@ use crate::apis::{Api, Operand, Role, Verb};
 use crate::report::{Confidence, Place};
 use crate::trace::{Effect, Node, Over, ScalerAct};
 use crate::values::*;
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// What an optimizer calls in each step.
 const BEFORE_STEP: Note = Note::new("hooks before a step");
 const AFTER_STEP: Note = Note::new("hooks after a step");
+
+/// Of a module: the name under which it registered a parameter as a buffer.
+pub(crate) const LEARNED_BUFFER: Note = Note::new("learned buffer");
 
 impl<'p> Interp<'p> {
     pub(super) fn effects(&mut self, api: &'p Api, call: &Invocation) {
@@ -161,9 +165,14 @@ impl<'p> Interp<'p> {
             self.register_unnamed(object, &value);
             return;
         };
-        match super::is_parameter(&value) && kind.as_str() != Some("buffer") {
-            true => self.heap.get_mut(object).set_attr(name, value),
-            false => self.keep_buffer(object, name, value),
+        let is_buffer = kind.as_str() == Some("buffer");
+        if !super::is_parameter(&value) {
+            self.keep_buffer(object, name, value);
+        } else if is_buffer {
+            self.heap.note(object, LEARNED_BUFFER, Value::Str(Some(Rc::from(name.as_str()))));
+            self.keep_buffer(object, name, value);
+        } else {
+            self.heap.get_mut(object).set_attr(name, value);
         }
     }
 

@@ -264,7 +264,7 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
 
 /// A number under a name that nobody gives from outside: `samples = len(train_set)`.
 fn counted(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Int> {
-    let value = is_reading(cx, divisor).then(|| cx.eval(divisor))?;
+    let value = cx.is_reading(divisor).then(|| cx.eval(divisor))?;
     let number = matches!(value, Value::Int(_)).then(|| value.as_int())??;
     (!number.is_unknown()).then(|| number.clone())
 }

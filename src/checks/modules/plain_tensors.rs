@@ -2,7 +2,7 @@
 
 use super::registration::registers_itself;
 use crate::apis::Transfer;
-use crate::interp::{Base, Interp, is_parameter};
+use crate::interp::{Base, Interp, LEARNED_BUFFER, is_parameter};
 use crate::names::NameSet;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{FnId, Function};
@@ -51,8 +51,10 @@ pub(super) fn plain_tensors(cx: &mut Interp<'_>, constructed: impl Iterator<Item
 
 /// Where a parameter was made that is a buffer of a module, and is registered nowhere as what it is.
 fn is_learned_buffer(cx: &Interp<'_>, object: ObjId, name: Ustr, value: &Value) -> Option<Place> {
-    let module = cx.heap.get(object).module().filter(|module| module.buffers.contains(&name))?;
-    let tensor = value.as_tensor().filter(|_| is_parameter(value))?;
+    let module = cx.heap.get(object).module()?;
+    let buffer = cx.heap.noted(object, LEARNED_BUFFER)?;
+    let is_it = buffer.as_str() == Some(name.as_str()) && is_parameter(value);
+    let tensor = value.as_tensor().filter(|_| is_it)?;
     let leaves = tensor.graph.leaves();
     let is_part = leaves.iter().any(|leaf| module.parts.contains(&leaf));
     (!is_part).then_some(tensor.made)?
