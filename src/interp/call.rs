@@ -80,7 +80,7 @@ impl<'p> Interp<'p> {
             }
             None => {
                 if let Some(own) = self.own_call(object) {
-                    let kept = self.kept_by_framework(object, &own, call);
+                    let kept = super::inherited::kept_by_framework(self, object, &own, call);
                     let call = kept.as_ref().unwrap_or(call);
                     return match self.is_function_class(self.heap.get(object).class) {
                         true => self.apply_instance(&own, &receiver, call),

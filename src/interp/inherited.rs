@@ -132,24 +132,22 @@ pub(super) fn given_by_new(interp: &mut Interp, class: ObjId, call: &Call) -> Op
     (!asks_base).then(|| interp.inline(&closure, Some(&Value::Obj(class)), call))
 }
 
-impl Interp<'_> {
-    /// A call of an instance without what the framework's class takes itself, and does not hand on to the method in
-    /// which the project computes: the weights of the samples, of a loss.
-    pub(super) fn kept_by_framework(&self, object: ObjId, own: &Closure, call: &Call) -> Option<Call> {
-        let lineage = self.lineage(self.heap.get(object).class);
-        let class = lineage.iter().find_map(|base| match base {
-            Base::Api(name) => self.apis.class(*name)?.class.as_ref(),
-            _ => None,
-        })?;
-        let function = self.tree(own.file).function(own.function);
-        let is_own = |name: Ustr| function.params.iter().any(|param| param.name == name);
-        let takes_any = function.params.iter().any(|param| param.kind == ParamKind::DoubleStar);
-        let is_kept = |name: Ustr| !is_own(name) && class.call_params.iter().any(|param| param.name == name);
-        if takes_any || !call.keywords.iter().any(|(name, _)| is_kept(*name)) {
-            return None;
-        }
-        let mut handed = call.clone();
-        handed.keywords.retain(|(name, _)| !is_kept(*name));
-        Some(handed)
+/// A call of an instance without what the framework's class takes itself, and does not hand on to the method in
+/// which the project computes: the weights of the samples, of a loss.
+pub(super) fn kept_by_framework(interp: &Interp, object: ObjId, own: &Closure, call: &Call) -> Option<Call> {
+    let lineage = interp.lineage(interp.heap.get(object).class);
+    let class = lineage.iter().find_map(|base| match base {
+        Base::Api(name) => interp.apis.class(*name)?.class.as_ref(),
+        _ => None,
+    })?;
+    let function = interp.tree(own.file).function(own.function);
+    let is_own = |name: Ustr| function.params.iter().any(|param| param.name == name);
+    let takes_any = function.params.iter().any(|param| param.kind == ParamKind::DoubleStar);
+    let is_kept = |name: Ustr| !is_own(name) && class.call_params.iter().any(|param| param.name == name);
+    if takes_any || !call.keywords.iter().any(|(name, _)| is_kept(*name)) {
+        return None;
     }
+    let mut handed = call.clone();
+    handed.keywords.retain(|(name, _)| !is_kept(*name));
+    Some(handed)
 }

@@ -1,7 +1,7 @@
 //! Loops: a body runs until what it leaves no longer changes what it starts with; a short sequence of
 //! known values is run value by value.
 
-use super::one_by_one::runs_one_by_one;
+use super::one_by_one::{numbers_of_layers, runs_one_by_one};
 use super::{
     Drawn, DrawnByName, Interp, branch::Arm, call_path::Hop, drawn, elements, listing, listing::Asked,
     stmt::Flow,
@@ -94,7 +94,7 @@ impl<'p> Interp<'p> {
         self.spend(&iterable, header);
         let mut items = self.iterate(&iterable, place);
         if items.exact.is_none() {
-            items.exact = self.numbers_of_layers(target, &items, body);
+            items.exact = numbers_of_layers(self, target, &items, body);
         }
         match items.exact {
             Some(values) if runs_one_by_one(&self.heap, self.here(), target, &values, body) => {

@@ -26,42 +26,40 @@ pub(super) fn runs_one_by_one(
         || are_told_by_class(heap, tree, values, body)
 }
 
-impl Interp<'_> {
-    /// `for i in range(len(self.layers)): x = self.layers[i](x)`: the numbers, where there are few and the body takes
-    /// the layers of a container by them.
-    pub(super) fn numbers_of_layers(
-        &mut self,
-        target: ExprId,
-        counted: &Items,
-        body: &[StmtId],
-    ) -> Option<Vec<Value>> {
-        let tree = self.here();
-        let (ExprKind::Name(name), Value::Int(any)) = (&tree.expr(target).kind, &counted.any) else {
-            return None;
-        };
-        let (nth, count) = (any.nth?, usize::try_from(counted.len.int.known()?).ok()?);
-        let of_layers = |base: ExprId| self.is_container_of_layers(base);
-        let takes_layers = count <= FEW && taken_at(tree, body, *name).into_iter().any(of_layers);
-        takes_layers.then(|| (nth.plus..).take(count).map(Value::int).collect())
-    }
+/// `for i in range(len(self.layers)): x = self.layers[i](x)`: the numbers, where there are few and the body takes
+/// the layers of a container by them.
+pub(super) fn numbers_of_layers(
+    interp: &mut Interp<'_>,
+    target: ExprId,
+    counted: &Items,
+    body: &[StmtId],
+) -> Option<Vec<Value>> {
+    let tree = interp.here();
+    let (ExprKind::Name(name), Value::Int(any)) = (&tree.expr(target).kind, &counted.any) else {
+        return None;
+    };
+    let (nth, count) = (any.nth?, usize::try_from(counted.len.int.known()?).ok()?);
+    let of_layers = |base: ExprId| is_container_of_layers(interp, base);
+    let takes_layers = count <= FEW && taken_at(tree, body, *name).into_iter().any(of_layers);
+    takes_layers.then(|| (nth.plus..).take(count).map(Value::int).collect())
+}
 
-    /// Whether a name, or an attribute of one, stands for a container whose layers are known one by one.
-    fn is_container_of_layers(&mut self, expr: ExprId) -> bool {
-        let tree = self.here();
-        let value = match tree.expr(expr).kind {
-            ExprKind::Name(name) => Some(self.lookup(name)),
-            ExprKind::Attribute { base, name, .. } => match tree.expr(base).kind {
-                ExprKind::Name(holder) => {
-                    let holder = self.lookup(holder).as_obj();
-                    holder.and_then(|holder| self.heap.attr(holder, name).cloned())
-                }
-                _ => None,
-            },
+/// Whether a name, or an attribute of one, stands for a container whose layers are known one by one.
+fn is_container_of_layers(interp: &mut Interp<'_>, expr: ExprId) -> bool {
+    let tree = interp.here();
+    let value = match tree.expr(expr).kind {
+        ExprKind::Name(name) => Some(interp.lookup(name)),
+        ExprKind::Attribute { base, name, .. } => match tree.expr(base).kind {
+            ExprKind::Name(holder) => {
+                let holder = interp.lookup(holder).as_obj();
+                holder.and_then(|holder| interp.heap.attr(holder, name).cloned())
+            }
             _ => None,
-        };
-        let container = value.and_then(|value| value.as_obj());
-        container.is_some_and(|object| self.indexed_children(object).is_some() && !self.repeats(object))
-    }
+        },
+        _ => None,
+    };
+    let container = value.and_then(|value| value.as_obj());
+    container.is_some_and(|object| interp.indexed_children(object).is_some() && !interp.repeats(object))
 }
 
 /// What is read in some statements under an index that is a name: `self.layers`, of `self.layers[i]`.
