@@ -140,7 +140,7 @@ fn left_by_option(script: &Script, entry: usize, used: &ObjSet) -> Option<Unappl
 }
 
 fn never_applied(script: &Script, timeline: &Timeline, events: &Events) -> Option<Unapplied> {
-    if may_step_elsewhere(script, timeline) || events.iter().any(|event| may_be_used(event)) {
+    if may_step_elsewhere(script, timeline, events) || events.iter().any(|event| may_be_used(event)) {
         return None;
     }
     let named = events.iter().find(|event| event.kind == Kind::NamedStep);
@@ -190,7 +190,7 @@ fn applied_to_others(script: &Script, timeline: &Timeline, events: &Events) -> O
         function.class.is_some() && !function.is_generator
     };
     if !timeline.seeded.is_some_and(is_method)
-        || may_step_elsewhere(script, timeline)
+        || may_step_elsewhere(script, timeline, events)
         || events.iter().any(used)
         || !script.steps_only_elsewhere(timeline.entry, &applies)
     {
@@ -243,11 +243,14 @@ fn has_seen_bases(script: &Script, file: FileId, class: ClassId) -> bool {
 }
 
 /// Whether a step that we do not see may be this optimizer's, or one of which we do not know what it owns.
-fn may_step_elsewhere(script: &Script, timeline: &Timeline) -> bool {
+fn may_step_elsewhere(script: &Script, timeline: &Timeline, events: &Events) -> bool {
     let heap = &script.rehearsal.heap;
+    // One that only its model's `zero_grad` clears may go by the name of the other here.
+    let is_used = events.iter().any(|event| matches!(event.kind, Kind::Clear { own: true, .. }));
     let may_be_it = |object: ObjId| {
         let unclear = heap.get(object).optimizer().is_some_and(|state| state.others) || timeline.state.others;
-        unclear && !script.goes_round_alone(object, timeline.entry) && !made_apart(script, object, timeline)
+        let is_another = is_used && script.goes_round_alone(object, timeline.entry);
+        unclear && !is_another && !made_apart(script, object, timeline)
     };
     script.steps_unseen() || script.stepping_optimizers().iter().any(may_be_it)
 }
