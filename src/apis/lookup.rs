@@ -92,7 +92,7 @@ impl Apis {
 
     /// Whether a method of this name has an effect, where what has a role has it.
     pub fn method_does(&self, role: Role, name: Ustr, verb: Verb) -> bool {
-        self.method_of(role, name).is_some_and(|api| api.effects.iter().any(|effect| effect.verb == verb))
+        self.method_of(role, name).is_some_and(|api| api.does(verb))
     }
 
     /// Whether a method of this name goes back through the graph of a tensor.

@@ -50,6 +50,11 @@ impl Api {
         self.gives.as_ref().map(|apply| apply.verb)
     }
 
+    /// Whether a call has an effect.
+    pub fn does(&self, verb: Verb) -> bool {
+        self.effects.iter().any(|effect| effect.verb == verb)
+    }
+
     /// The function that the interval of the result is.
     pub fn range_function(&self) -> Option<RangeFunction> {
         match &self.range {

@@ -47,8 +47,7 @@ impl<'p> Interp<'p> {
         else {
             return None;
         };
-        let is_starred = |name: &ExprId| matches!(tree.expr(*name).kind, ExprKind::Starred(_));
-        (!names.iter().any(is_starred)).then(|| (self.expr_place(value), names.len()))
+        (!has_star(tree, names)).then(|| (self.expr_place(value), names.len()))
     }
 
     /// Of results of several kinds those that the caller can take apart as it does: which way is taken, it knows.
@@ -69,9 +68,8 @@ impl<'p> Interp<'p> {
         let (ExprKind::Tuple(names), Some(base)) = (&tree.expr(target).kind, self.sized_by(value)) else {
             return;
         };
-        let is_starred = |name: &ExprId| matches!(tree.expr(*name).kind, ExprKind::Starred(_));
         let is_named = matches!(tree.expr(base).kind, ExprKind::Name(_));
-        if !is_named || names.iter().any(is_starred) {
+        if !is_named || has_star(tree, names) {
             return;
         }
         let Value::Tensor(tensor) = self.eval(base) else { return };
@@ -155,6 +153,15 @@ impl<'p> Interp<'p> {
             ExprKind::Attribute { base, .. } => self.is_reading(base),
             _ => false,
         }
+    }
+
+    /// `y`, of `x = x + y` and `x = y + x`.
+    pub(crate) fn added_to(&self, target: ExprId, value: ExprId) -> Option<ExprId> {
+        let ExprKind::Binary { op: BinaryOp::Add, left, right } = self.here().expr(value).kind else {
+            return None;
+        };
+        let sides = [(left, right), (right, left)];
+        sides.into_iter().find_map(|(sum, addend)| self.same_target(sum, target).then_some(addend))
     }
 
     /// Whether two expressions are the same name or attribute path.
@@ -424,4 +431,9 @@ fn still_the_leaf(before: &Value, result: Value) -> Value {
         }
         _ => result,
     }
+}
+
+/// Whether one of several targets takes whatever is left: `first, *rest`.
+fn has_star(tree: &Tree, targets: &[ExprId]) -> bool {
+    targets.iter().any(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)))
 }

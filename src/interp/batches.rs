@@ -29,7 +29,7 @@ enum Told {
 struct OnlyLoaded(FxHashSet<Place>);
 
 /// So many progress bars around each other are seen through.
-const DEEPEST_WRAPPER: usize = 8;
+pub(super) const DEEPEST_WRAPPER: usize = 8;
 
 impl<'p> Interp<'p> {
     /// Whether it is its loader alone that says where a part of a batch is: nothing beside it is moved, and a model that

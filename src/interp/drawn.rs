@@ -2,7 +2,7 @@
 //! would have saved, and a pass over the same batches would go through it again, so nobody keeps one in there.
 
 use super::Interp;
-use crate::apis::Role;
+use crate::apis::{Role, Verb};
 use crate::names::Module;
 use crate::report::Confidence;
 use crate::syntax::*;
@@ -41,7 +41,7 @@ fn trains_on(interp: &mut Interp, target: ExprId) -> bool {
     let (tree, relations) = (&module.tree, module.relations());
     let Some(around) = relations.innermost_loop(tree.expr(target).span) else { return false };
     let is_inside = |call: ExprId| around.contains(tree.expr(call).span);
-    let steps = |method: Ustr| interp.apis.method_of(Role::Optimizer, method).is_some_and(is_step);
+    let steps = |method: Ustr| interp.apis.method_does(Role::Optimizer, method, Verb::Step);
     let mut stepping = relations.acts_where(steps);
     if !stepping.any(|act| act.function == function && is_inside(act.call)) {
         return false;
@@ -113,8 +113,4 @@ fn holds_unknown(item: &Value) -> bool {
         Value::Tuple(items) => items.iter().any(holds_unknown),
         _ => false,
     }
-}
-
-fn is_step(api: &crate::apis::Api) -> bool {
-    api.effects.iter().any(|effect| effect.verb == crate::apis::Verb::Step)
 }

@@ -296,9 +296,8 @@ impl<'p> Interp<'p> {
         let Value::Bound(bound) = value else { return };
         let Method::Api(name) = bound.method else { return };
         let optimizer = bound.receiver.as_obj().filter(|object| self.heap.get(*object).optimizer().is_some());
-        let steps = |api: &Api| api.effects.iter().any(|effect| effect.verb == Verb::Step);
         if let Some(optimizer) = optimizer
-            && self.apis.get(name).is_some_and(steps)
+            && self.apis.get(name).is_some_and(|api| api.does(Verb::Step))
         {
             let confidence = self.heap.get(optimizer).confidence;
             self.event(place, Effect::NamedStep { optimizer }, confidence);

@@ -121,7 +121,7 @@ impl<'p> Interp<'p> {
     pub(super) fn backward_of_number(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
         let Value::Float(_) = receiver else { return None };
         let api = self.apis.method_of(Role::Tensor, name)?;
-        api.effects.iter().any(|effect| effect.verb == Verb::Backward).then_some(())?;
+        api.does(Verb::Backward).then_some(())?;
         let number = self.number_as_loss(call.place);
         Some(self.call_api_method(api.name, &number, call))
     }

@@ -82,8 +82,7 @@ pub(super) fn children_in_order(interp: &Interp<'_>, object: ObjId) -> Option<Ve
         return interp.indexed_children(object);
     }
     let is_named = |(name, value): &(Ustr, Value)| {
-        let is_module = value.as_obj().is_some_and(|part| interp.heap.get(part).module().is_some());
-        is_module && name != "*" && name.parse::<usize>().is_err()
+        is_layer(interp, value) && name != "*" && name.parse::<usize>().is_err()
     };
     let in_order = interp.heap.noted(object, OUT_OF_ORDER).is_none() && !here.attrs.iter().any(is_named);
     (in_order && is_stack(interp, object)).then(|| numbered(interp, object))
@@ -269,9 +268,7 @@ fn numbered_children(interp: &Interp<'_>, object: ObjId) -> Option<usize> {
     interp.role_of(here.class).filter(|role| *role == Role::Module)?;
     let count = attrs.last()?.0.parse::<usize>().ok()? + 1;
     let first = attrs.len().checked_sub(count)?;
-    let is_module =
-        |value: &Value| value.as_obj().is_some_and(|part| interp.heap.get(part).module().is_some());
     let others = &attrs[..first];
     let alone = first < FEW_OTHERS && attrs[first].0 == "0";
-    (alone && !others.iter().any(|(name, value)| name == "*" || is_module(value))).then_some(count)
+    (alone && !others.iter().any(|(name, value)| name == "*" || is_layer(interp, value))).then_some(count)
 }

@@ -74,9 +74,7 @@ fn is_own_hook(cx: &Interp<'_>, object: ObjId, loss: &Tensor) -> bool {
 fn own_backward(cx: &Interp<'_>, engine: ObjId) -> Option<Ustr> {
     let lineage = cx.lineage(cx.heap.get(engine).class);
     let walks = |name: &Ustr| match cx.find_in(&lineage, *name) {
-        Some(Value::Api(api)) => {
-            cx.apis.get(api).is_some_and(|api| api.effects.iter().any(|effect| effect.verb == Verb::Backward))
-        }
+        Some(Value::Api(api)) => cx.apis.get(api).is_some_and(|api| api.does(Verb::Backward)),
         _ => false,
     };
     BACKWARDS.map(Ustr::from).into_iter().find(walks)

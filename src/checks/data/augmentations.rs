@@ -1,7 +1,7 @@
 //! Transforms that do something else each time a loader takes a sample of its dataset. A sample is taken while the
 //! loader is made, through whatever the dataset does; what a transform does not surely do then says nothing.
 
-use crate::apis::{Api, Draws, Verb};
+use crate::apis::{Draws, Verb};
 use crate::interp::{Checker, Declared, Interp, Invocation, LoaderCall, Waypoint};
 use crate::report::{Confidence, Place};
 use crate::values::{ClassRef, ObjId, Value};
@@ -69,7 +69,7 @@ fn applied(cx: &mut Interp<'_>, transform: ObjId) {
 
 /// A number is drawn: for the transform of the script's own that is being applied to a sample.
 fn drawn(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let draws = cx.apis.is_random(&call.api.name) && !seeds(call.api) && !is_one_number(call);
+    let draws = cx.apis.is_random(&call.api.name) && !call.api.does(Verb::Seed) && !is_one_number(call);
     let Some(began) = began(cx).filter(|_| draws) else { return };
     let running = cx.running_since(began);
     let transform = running.filter_map(|frame| {
@@ -97,10 +97,6 @@ fn is_one_number(call: &Invocation<'_>) -> bool {
 fn may_be_off(cx: &Interp<'_>, transform: ObjId) -> bool {
     let settings = &cx.heap.get(transform).attrs;
     settings.iter().any(|(_, value)| matches!(value.as_num(), Some(0.0 | 1.0)) && value.as_bool().is_none())
-}
-
-fn seeds(api: &Api) -> bool {
-    api.effects.iter().any(|effect| effect.verb == Verb::Seed)
 }
 
 fn seeded(cx: &mut Interp<'_>, declared: &Declared<'_>) {

@@ -89,10 +89,6 @@ fn is_of_arrays(api: &Api) -> bool {
     api.name.split('.').take(2).eq(OF_ARRAYS) && !is_method
 }
 
-fn seeds(api: &Api) -> bool {
-    api.effects.iter().any(|effect| effect.verb == Verb::Seed)
-}
-
 /// Tells the innermost worker, if anything runs in one.
 fn tell(cx: &mut Interp<'_>, change: impl FnOnce(&mut Worker)) {
     cx.remember(|workers: &mut Started| workers.running.last_mut().map(change));
@@ -242,7 +238,7 @@ fn sampled(cx: &mut Interp<'_>, sample: &Value) {
 fn drawn(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let from = cx.remember(|workers: &mut Started| workers.running.last().map(|worker| worker.from));
     let Some(from) = from else { return };
-    if is_of_arrays(call.api) && !seeds(call.api) {
+    if is_of_arrays(call.api) && !call.api.does(Verb::Seed) {
         let place = call.place;
         tell(cx, |worker| _ = worker.work.drawn_of_arrays.get_or_insert(place));
     }

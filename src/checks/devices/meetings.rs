@@ -202,7 +202,7 @@ fn meet_input(cx: &mut Interp<'_>, object: ObjId, device: Device, input: &Tensor
 
 /// `DistributedDataParallel(model, device_ids=[rank])`, of a model that is not there yet.
 fn meet_wrapper(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let replicates = call.api.effects.iter().any(|effect| effect.verb == Verb::Replicate);
+    let replicates = call.api.does(Verb::Replicate);
     if !replicates || !matches!(call.get("device_ids").bare(), Value::Obj(_) | Value::Tuple(_)) {
         return;
     }

@@ -2,7 +2,7 @@
 //! modules or optimizers.
 
 use super::missing_attribute::{RAISES, RULE, binds};
-use crate::apis::{Apis, index};
+use crate::apis::{Apis, Role, index};
 use crate::facts::{Findings, Places, Script};
 use crate::names::guards;
 use crate::report::{Confidence, Fix, Place};
@@ -14,7 +14,7 @@ use ustr::Ustr;
 
 const PACKAGE: &str = "torch";
 /// Whose attributes are meant.
-const CLASSES: [&str; 3] = ["torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer"];
+const ROLES: [Role; 3] = [Role::Tensor, Role::Module, Role::Optimizer];
 /// Shorter names are all near each other.
 const LONG: usize = 5;
 /// Of names that begin so each class has its own: `is_shard`, beside `is_shared`.
@@ -108,7 +108,8 @@ impl Known {
         static KNOWN: OnceLock<Known> = OnceLock::new();
         KNOWN.get_or_init(|| {
             let mut known: FxHashMap<_, Vec<_>> = FxHashMap::default();
-            let methods = CLASSES.iter().flat_map(|class| Apis::builtin().methods(Ustr::from(class)));
+            let classes = ROLES.iter().filter_map(|role| Apis::builtin().class_of(*role));
+            let methods = classes.flat_map(|class| Apis::builtin().methods(class));
             for name in methods.map(|name| name.as_str()).filter(|name| name.len() >= LONG) {
                 if let Some(ends) = ends(name) {
                     known.entry(ends).or_default().push(name);

@@ -84,7 +84,7 @@ fn called(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
         Some((Mark::Raw, at)) if at == call.place => {}
         _ => {
             pass_on(cx, &input, tensor);
-            if call.api.effects.iter().any(|effect| effect.verb == Verb::Drop) {
+            if call.api.does(Verb::Drop) {
                 dropped(cx, &input, tensor);
             }
         }

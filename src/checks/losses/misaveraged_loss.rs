@@ -111,11 +111,7 @@ fn note(cx: &mut Interp<'_>, call: Place, averaged: bool) {
 fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
     let Some(of) = cx.subject_here(assignment.target) else { return };
     let (target, value) = (assignment.target, assignment.value);
-    if let ExprKind::Binary { op: BinaryOp::Add, left, right } = cx.tree(cx.file()).expr(value).kind
-        && let Some(addend) = [(left, right), (right, left)]
-            .into_iter()
-            .find_map(|(sum, addend)| cx.same_target(sum, target).then_some(addend))
-    {
+    if let Some(addend) = cx.added_to(target, value) {
         return grown(cx, target, addend);
     }
     let holds = matches!(assignment.result.borrow().bare(), Value::Float(_)) && is_mean(cx, value);

@@ -9,8 +9,8 @@ use slices::{sliced, with_item};
 use tensors::{as_numbers, with_part};
 
 use super::{
-    Call, ContainerWrite, IndexResult, Indexed, Interp, TupleUse, expr::key_of, listing::some_of, python,
-    transfer, walked,
+    Call, ContainerWrite, IndexResult, Indexed, Interp, TupleUse, batches::DEEPEST_WRAPPER, expr::key_of,
+    listing::some_of, python, transfer, walked,
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
@@ -19,9 +19,6 @@ use crate::values::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 use ustr::Ustr;
-
-/// So many progress bars around each other are seen through.
-const DEEPEST_WRAPPER: usize = 8;
 
 impl<'p> Interp<'p> {
     /// What iterating over a value gives.
