@@ -1,7 +1,8 @@
 //! Imported names that a file calls as they stand, and what a star import may have brought. Knows no framework.
 
 use super::Names;
-use super::imported::{Mention, guards, keywords, rebound, roots};
+use super::guards::guards;
+use super::imported::{Mention, keywords, rebound, roots};
 use crate::report::Span;
 use crate::syntax::*;
 use rustc_hash::FxHashSet;

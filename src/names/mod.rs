@@ -3,6 +3,7 @@
 
 mod called;
 mod changes;
+mod guards;
 mod imported;
 mod imports;
 mod library;
@@ -15,7 +16,8 @@ mod uses;
 mod walk;
 
 pub use called::{Star, bare_calls, starred_calls};
-pub use imported::{Mention, guards, is_only_looked_up, mentions, qualified, spelled, uses_of_import};
+pub use guards::{guards, is_only_looked_up};
+pub use imported::{Mention, mentions, qualified, spelled, uses_of_import};
 pub use imports::{Imports, Worth};
 pub use library::Library;
 pub use project::{Module, Project, Target};

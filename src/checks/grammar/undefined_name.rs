@@ -103,6 +103,12 @@ const OF_GETTEXT: &str = "_";
 /// A script that runs has no more of these outside of its functions: with more it is a piece of another text.
 const MOST_OUTSIDE: usize = 2;
 
+/// And leaves no more open that nothing of its own text explains: with more it is a draft, or a template.
+const MOST_BLANKS: usize = 5;
+
+/// A script of fewer statements may be a sketch.
+const SHORT: usize = 60;
+
 /// Stars that lead on to further ones are followed so far.
 const MOST_STARS: usize = 64;
 
@@ -125,7 +131,6 @@ fn check(script: &Script, out: &mut Findings) {
         let is_global = names.scopes.iter().any(|scope| scope.globals.contains(*name));
         brought.contains(name) || is_global || OF_IPYTHON.contains(&name.as_str()) || *name == OF_GETTEXT
     };
-    let is_outside = |span: Span| !tree.functions.iter().any(|function| function.span.contains(span));
     let mut told: FxHashSet<Ustr> = FxHashSet::default();
     let mut found: Vec<(Ustr, Span)> = Vec::new();
     for id in &names.unbound {
@@ -137,19 +142,43 @@ fn check(script: &Script, out: &mut Findings) {
         if tree.stmts.iter().any(is_alone) {
             continue;
         }
-        let is_mistaken = || {
-            is_misremembered(names, name)
-                || !is_outside(expr.span) && is_assigned_elsewhere(tree, names, name)
-        };
-        if !is_provided_for && !is_given(&name) && is_mistaken() && told.insert(name) {
+        if !is_provided_for && !is_given(&name) && told.insert(name) {
             found.push((name, expr.span));
         }
     }
-    let is_piece = found.iter().filter(|(_, span)| is_outside(*span)).count() > MOST_OUTSIDE;
-    found.retain(|(_, span)| !is_piece || !is_outside(*span));
+    keep_mistakes(script.project, module, &mut found);
     for (name, span) in found {
         report(script, out, name, Place::new(script.file, span));
     }
+}
+
+/// Keeps the open names that are mistakes: what a draft or a piece of another text leaves open is none.
+fn keep_mistakes(project: &Project, module: &Module, found: &mut Vec<(Ustr, Span)>) {
+    let Module { tree, names, .. } = module;
+    let is_outside = |found: &(Ustr, Span)| !tree.functions.iter().any(|one| one.span.contains(found.1));
+    let is_blank = |found: &(Ustr, Span)| {
+        !is_misremembered(names, found.0)
+            && (is_outside(found) || !is_assigned_elsewhere(tree, names, found.0))
+    };
+    let blanks: Vec<_> = found.iter().filter(|found| is_blank(found)).collect();
+    let is_draft = blanks.len() > MOST_BLANKS
+        || blanks.iter().filter(|found| is_outside(found)).count() > MOST_OUTSIDE
+        || is_sketch(project, module);
+    found.retain(|found| !(is_draft && is_blank(found)));
+    let is_piece = found.iter().filter(|found| is_outside(found)).count() > MOST_OUTSIDE;
+    found.retain(|found| !(is_piece && is_outside(found)));
+}
+
+/// What is short and uses nothing of its project stands for a script, and leaves open where the data comes from.
+fn is_sketch(project: &Project, module: &Module) -> bool {
+    let is_own =
+        |level: u32, name: Option<Ustr>| matches!(project.resolve(module.file, level, name), Target::File(_));
+    let links = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Import(items) => items.iter().any(|item| is_own(0, Some(item.name))),
+        StmtKind::ImportFrom { level, module, .. } => is_own(*level, *module),
+        _ => false,
+    };
+    module.tree.stmts.len() < SHORT && !module.tree.stmts.iter().any(links)
 }
 
 /// What imports nothing was cut out of a script.
