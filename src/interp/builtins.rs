@@ -55,6 +55,9 @@ impl<'p> Interp<'p> {
                 } else if let (Some(module), Some(value)) = (first.and_then(Value::as_obj), call.arg(2, "")) {
                     let value = value.clone();
                     self.open_options(module);
+                    if call.arg(1, "").is_some_and(Value::is_unknown) {
+                        self.overwritten_by_name(module, &value);
+                    }
                     self.register_unnamed(module, &value);
                 }
                 Value::None
@@ -72,6 +75,20 @@ impl<'p> Interp<'p> {
                 Some(value) => value,
                 None => self.builtin_of_tensors(&name, call),
             },
+        }
+    }
+
+    /// `for name, value in given.items(): setattr(self, name, value)`: what an attribute held before may be gone.
+    fn overwritten_by_name(&mut self, object: ObjId, value: &Value) {
+        let is_plain = |held: &Value| {
+            use Value::{Bool, Float, Int, None, Str, Tensor};
+            matches!(held, None | Bool(_) | Int(_) | Float(_) | Str(_) | Tensor(_))
+        };
+        let held = self.heap.get(object).attrs.clone();
+        self.burn_over(held.len());
+        for (name, before) in held.into_iter().filter(|(_, held)| is_plain(held)) {
+            let either = self.heap.join(&before, value);
+            self.heap.get_mut(object).set_attr(name, either);
         }
     }
 

@@ -133,6 +133,7 @@ impl<'p> Interp<'p> {
                     Over::Counter => any,
                 };
                 let id = self.out.loops.len();
+                let drawn = objects_in(&any);
                 let tail = self.test_at_the_end(body);
                 let mut run = |interp: &mut Interp<'p>| {
                     if let Some(active) = interp.active.last_mut() {
@@ -146,6 +147,7 @@ impl<'p> Interp<'p> {
                 self.run_loop(place, over, true, &mut run);
                 if let Some(info) = self.out.loops.get_mut(id) {
                     info.count = count;
+                    info.changed = info.changed.union(&drawn);
                 }
             }
         }
@@ -436,6 +438,14 @@ impl<'p> Interp<'p> {
 
     pub fn in_loop(&self) -> bool {
         !self.active.is_empty()
+    }
+}
+
+/// The objects that a loop draws, each of them another one in each iteration.
+fn objects_in(drawn: &Value) -> ObjSet {
+    match drawn {
+        Value::Tuple(parts) => parts.iter().filter_map(Value::as_obj).collect(),
+        one => one.as_obj().into_iter().collect(),
     }
 }
 

@@ -288,8 +288,11 @@ impl<'p> Interp<'p> {
         };
         self.trace.pop();
         if let Some(closure) = found.and_then(|found| self.defined_as(key, found)) {
+            let first = definition.params.first().map(|param| param.name);
             let receiver = match definition.class {
                 Some(class) if closure.wrap.is_class => self.class_object(key.file, class).map(Value::Obj),
+                // By its name it may be given the class as well: `cls.place(cls)`.
+                Some(_) if first.is_some_and(|first| first == "cls") => receiver.map(|_| Value::Unknown),
                 _ => receiver,
             };
             // The constructor ran for the instance, and makes its layers once more.

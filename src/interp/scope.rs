@@ -51,8 +51,12 @@ impl<'p> Interp<'p> {
         let mut env = self.frames.last().map(|frame| frame.env);
         while let Some(here) = env {
             self.burn_over(self.heap.get(here).attrs.len());
+            if self.is_bound_again(here, name) {
+                break;
+            }
             if let Some(value) = self.heap.attr(here, name) {
-                return value.clone();
+                let value = value.clone();
+                return if self.may_be_set_later(here, name, &value) { Value::Unknown } else { value };
             }
             let Some(scope) = self.loaded.scopes.get(&here).copied() else { break };
             if let Some(function) = scope.function {
@@ -75,6 +79,27 @@ impl<'p> Interp<'p> {
             return Value::Obj(class);
         }
         self.undefined(file, name)
+    }
+
+    /// Whether several statements of a module that runs what it is asked for bind a name: each of them counts.
+    fn is_bound_again(&self, env: ObjId, name: Ustr) -> bool {
+        let Some(scope) = self.loaded.scopes.get(&env).filter(|scope| scope.function.is_none()) else {
+            return false;
+        };
+        let runs_by_name = self.loaded.modules.get(&scope.file).is_some_and(|module| module.ran.is_some());
+        let bindings = self.module(scope.file).names.bindings.get(&name);
+        runs_by_name && scope.file == self.file() && bindings.is_some_and(|bindings| bindings.len() > 1)
+    }
+
+    /// `device = None` at the top, which a function binds by `global device`: what no call of the script reached is run
+    /// by somebody who may have done so before.
+    fn may_be_set_later(&self, env: ObjId, name: Ustr, value: &Value) -> bool {
+        let is_open = matches!(value, Value::None) && !self.out.entries.is_empty();
+        let Some(scope) = self.loaded.scopes.get(&env).filter(|scope| is_open && scope.function.is_none())
+        else {
+            return false;
+        };
+        self.module(scope.file).names.rebound.contains(&name)
     }
 
     /// A name that the project never binds, as in an excerpt: its uses may say what it is.
@@ -145,10 +170,15 @@ impl<'p> Interp<'p> {
         if let Some(statements) = names.changes.get(&name) {
             self.run_in_module(file, statements);
         }
+        let bindings = names.bindings.get(&name);
+        // `x, y = load()` and later `y = one_hot(y)`: who asked for `x` has bound the first `y` with it.
+        if let Some(several) = bindings.filter(|bindings| bindings.len() > 1) {
+            self.run_in_module(file, several);
+        }
         if let Some(value) = self.heap.attr(env, name) {
             return Some(value.clone());
         }
-        if let Some(bindings) = names.bindings.get(&name) {
+        if let Some(bindings) = bindings {
             match self.imported_once(file, name) {
                 Some(stmt) => self.import_one(file, env, stmt, name),
                 None => self.run_in_module(file, bindings),

@@ -3,6 +3,7 @@
 use super::Names;
 use super::guards::guards;
 use super::imported::{Mention, keywords, rebound, roots};
+use super::unbound::is_given;
 use crate::report::Span;
 use crate::syntax::*;
 use rustc_hash::FxHashSet;
@@ -26,8 +27,8 @@ pub fn bare_calls(tree: &Tree, names: &Names) -> Vec<Mention> {
     found
 }
 
-/// Calls of names that nothing in the file binds but its star imports, if it has any; the path of each is its name
-/// alone.
+/// Calls of names that nothing binds but the file's star imports, if it has any; the path of each is its name alone.
+/// What Python has by itself is seldom meant to be replaced by a star.
 pub fn starred_calls(tree: &Tree, names: &Names) -> (Vec<Star>, Vec<Mention>) {
     let star = |stmt: &StmtId| match tree.stmt(*stmt).kind {
         StmtKind::ImportFrom { level, module, .. } => Some(Star { level, module }),
@@ -48,7 +49,8 @@ pub fn starred_calls(tree: &Tree, names: &Names) -> (Vec<Star>, Vec<Mention>) {
             _ => {}
         }
     }
-    let found = calls_of_names(tree, |name| (!bound.contains(&name)).then(|| name.to_string()));
+    let found =
+        calls_of_names(tree, |name| (!bound.contains(&name) && !is_given(&name)).then(|| name.to_string()));
     (stars, found)
 }
 

@@ -185,13 +185,18 @@ const GIVEN: [&str; 168] = [
     "zip",
 ];
 
+/// Whether Python has a name without anybody's doing.
+pub(super) fn is_given(name: &str) -> bool {
+    GIVEN.binary_search(&name).is_ok()
+}
+
 pub(super) fn among(tree: &Tree, names: &Names, reads: &[Read]) -> Box<[ExprId]> {
     let is_bound = |read: &&Read| {
         names.bindings.contains_key(&read.name)
             || read.class.is_some_and(|class| names.class_locals(class).contains(read.name))
             || names.owner(tree, read.scope, read.name).is_some()
             || names.rebound.contains(&read.name)
-            || GIVEN.binary_search(&read.name.as_str()).is_ok()
+            || is_given(&read.name)
     };
     reads.iter().filter(|read| !is_bound(read)).map(|read| read.expr).collect()
 }

@@ -194,7 +194,7 @@ pub struct LoopInfo {
     pub first: u32,
     /// Enclosing loops, outermost first, across calls.
     pub outer: Rc<[LoopId]>,
-    /// Objects from before an iteration that it writes into.
+    /// Objects from before an iteration that it writes into, or that stand for another one in each.
     pub changed: ObjSet,
     /// How many iterations it has, where that is known.
     pub count: crate::values::Int,

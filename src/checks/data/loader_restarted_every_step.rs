@@ -49,7 +49,7 @@ fn check(script: &Script, out: &mut Findings) {
     let mut seen: FxHashSet<Place> = FxHashSet::default();
     for (at, first) in script.observed_once::<FirstBatch>() {
         let Some(step) = at.loops.last().copied() else { continue };
-        if trains_by(script, step) && is_older(script, first.loader, step) {
+        if trains_by(script, step) && is_older(script, first.loader, step) && !is_looked_at(script, at) {
             let Some(fault) = fault(script, first.loader) else { continue };
             if seen.insert(at.place) {
                 report(script, at, step, first.loader, &fault, out);
@@ -62,6 +62,16 @@ fn check(script: &Script, out: &mut Findings) {
 fn trains_by(script: &Script, step: LoopId) -> bool {
     let goes_back = |sight: &Sight| matches!(sight, Sight::Backward { .. });
     script.sightings().any(|(at, sight)| goes_back(sight) && at.loops.last() == Some(&step))
+}
+
+/// Whether the function that draws the batch only evaluates on it: a picture of the same samples, now and then.
+fn is_looked_at(script: &Script, at: &At) -> bool {
+    let forwards = script.sightings().filter_map(|(other, sight)| match sight {
+        Sight::Forward(forward) if other.calls.starts_with(&at.calls) => Some(forward.grad),
+        _ => None,
+    });
+    let grads: Vec<Option<bool>> = forwards.collect();
+    !grads.is_empty() && grads.iter().all(|grad| *grad == Some(false))
 }
 
 fn is_older(script: &Script, loader: ObjId, step: LoopId) -> bool {
