@@ -78,15 +78,12 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `for name, value in given.items(): setattr(self, name, value)`: what an attribute held before may be gone.
+    /// `for name, value in given.items(): setattr(self, name, value)`: a tensor that an attribute
+    /// held before may be gone.
     fn overwritten_by_name(&mut self, object: ObjId, value: &Value) {
-        let is_plain = |held: &Value| {
-            use Value::{Bool, Float, Int, None, Str, Tensor};
-            matches!(held, None | Bool(_) | Int(_) | Float(_) | Str(_) | Tensor(_))
-        };
         let held = self.heap.get(object).attrs.clone();
         self.burn_over(held.len());
-        for (name, before) in held.into_iter().filter(|(_, held)| is_plain(held)) {
+        for (name, before) in held.into_iter().filter(|(_, held)| held.as_tensor().is_some()) {
             let either = self.heap.join(&before, value);
             self.heap.get_mut(object).set_attr(name, either);
         }
