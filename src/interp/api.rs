@@ -179,7 +179,7 @@ impl<'p> Interp<'p> {
         let said = |name: &&str| !matches!(call.get(name), Value::None | Value::Unknown);
         let old = ["size_average", "reduce"].iter().any(said);
         match api.loss {
-            Some(_) => !old && call.get("reduction").as_str() == Some("mean"),
+            Some(_) => !old && matches!(call.get("reduction").as_str(), Some("mean" | "batchmean")),
             None => api.range_function() == Some(RangeFunction::Mean),
         }
     }

@@ -155,6 +155,16 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What names and attributes hold that were read just now: to look at a name again is no work of the script. An
+    /// attribute may be a property.
+    pub(crate) fn read_again(&mut self, expr: ExprId) -> Option<Value> {
+        let is_name = matches!(self.here().expr(expr).kind, ExprKind::Name(_));
+        let free = std::mem::replace(&mut self.budget.free, is_name);
+        let value = self.is_reading(expr).then(|| self.eval(expr));
+        self.budget.free = free;
+        value
+    }
+
     /// `y`, of `x = x + y` and `x = y + x`.
     pub(crate) fn added_to(&self, target: ExprId, value: ExprId) -> Option<ExprId> {
         let ExprKind::Binary { op: BinaryOp::Add, left, right } = self.here().expr(value).kind else {

@@ -17,6 +17,8 @@ pub(super) struct Budget {
     pub(super) floor: u32,
     /// Items that were looked through since a step was last taken for them.
     looked: u32,
+    /// What is evaluated takes nothing: a name is read again, for a checker.
+    pub(super) free: bool,
     /// Functions that once did not come to their end with the fuel they got.
     pub(super) exhausted: FxHashSet<FnKey>,
     /// Calls that are open.
@@ -42,6 +44,9 @@ impl Interp<'_> {
         if self.budget.fuel < self.budget.floor + amount {
             self.budget.fuel = self.budget.fuel.min(self.budget.floor);
             return false;
+        }
+        if self.budget.free {
+            return true;
         }
         self.budget.fuel -= amount;
         if self.budget.fuel % STEPS_A_LOOK < amount {

@@ -3,8 +3,8 @@
 
 use super::roles::is_guessed;
 use super::{
-    Abandoned, Call, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS, python,
-    records, stmt::Flow,
+    Abandoned, Call, Entered, Frame, Interp, Passed, Scope, UnknownMethod, call_path::Hop, modules::FORWARDS,
+    python, records, stmt::Flow,
 };
 use crate::apis::{Role, Verb};
 use crate::report::{Confidence, Place};
@@ -313,6 +313,7 @@ impl<'p> Interp<'p> {
         self.loaded.scopes.insert(env, scope);
         let receiver = if closure.wrap.is_static { None } else { receiver };
         self.bind_arguments(env, closure, receiver, call);
+        self.on_entered(&Entered { key, call, bound: usize::from(receiver.is_some()) });
         let path = self.enter_path(Hop::Call(call.place));
         self.budget.depth += 1;
         self.push_frame(env, closure.file, Some(closure.function), Some((call.place, function.name)));

@@ -4,7 +4,7 @@ use super::{Call, Invocation, Unfit};
 use crate::apis::{Api, EffectSpec, Transfer, Verb};
 use crate::report::Place;
 use crate::syntax::{BinaryOp, Block, CompareOp, ExprId, Handler, StmtId};
-use crate::trace::{CompiledLoss, Exit};
+use crate::trace::{CompiledLoss, Exit, FnKey};
 use crate::values::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -378,6 +378,14 @@ pub struct Branch<'p> {
 pub struct ArmEnd {
     /// `None` where the statement after the `if` is next.
     pub exit: Option<Exit>,
+}
+
+/// A function of the project is called, and its parameters are bound; the caller's frame is still the last.
+pub struct Entered<'e> {
+    pub key: FnKey,
+    pub call: &'e Call,
+    /// Parameters before those that the call gives: `self`.
+    pub bound: usize,
 }
 
 /// `return value`.

@@ -47,6 +47,8 @@ pub(crate) struct Running {
     /// `None` for the body of a module or class.
     pub function: Option<FnId>,
     pub receiver: Option<ObjId>,
+    /// The call that it runs for.
+    pub site: Option<Place>,
 }
 
 /// What a generator that is a context runs where it yields.
@@ -125,6 +127,7 @@ impl<'p> Interp<'p> {
             file: frame.file,
             function: frame.function,
             receiver: frame.receiver.as_ref().and_then(Value::as_obj),
+            site: frame.site.map(|(place, _)| place),
         })
     }
 

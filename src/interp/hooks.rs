@@ -140,6 +140,8 @@ events! {
     on_arm_end(&ArmEnd);
     /// The arms of an `if` ran, and what they left was joined.
     on_branch_end(&Branch<'p>);
+    /// A function of the project is about to run.
+    on_entered(&Entered<'_>);
     /// A function is about to return.
     on_return(&Return<'_>);
     /// A statement left its block, and this is the rest of it.

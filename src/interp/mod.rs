@@ -116,7 +116,7 @@ pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, Arithmetic, ArmEnd, Assignment, AttributeWrite, Augment,
     BackwardCall, Branch, Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, Drawn,
-    DrawnByName, ElementRead, ElementWrite, Exhausted, ExpressionStatement, FitCall, ForwardCall,
+    DrawnByName, ElementRead, ElementWrite, Entered, Exhausted, ExpressionStatement, FitCall, ForwardCall,
     FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall,
     MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator, Return, StackMade,
     StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall, UnknownMethod,

@@ -1,15 +1,15 @@
 //! Sums over batches that are divided by something other than the number of what was added up.
 
-use crate::apis::Transfer;
+use super::addends::{self, Addend};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
-use crate::interp::{ApiResult, Arithmetic, Assignment, Augment, Checker, Interp, MethodResult};
+use crate::interp::{Arithmetic, Assignment, Augment, Checker, Interp, LoaderCall};
 use crate::names::Subject;
-use crate::report::{Confidence, Place, Severity};
+use crate::report::{Confidence, FileId, Place, Severity};
 use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
 use crate::trace::{At, LoopId, Over, Sight};
 use crate::values::{Int, ObjId, State, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 pub(super) static RULE: Rule = Rule {
     id: "misaveraged-loss",
@@ -23,19 +23,24 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) static CHECKER: Checker = Checker {
-    on_api_result: Some(computed),
-    on_method_result: Some(called),
+    on_api_result: Some(addends::computed),
+    on_method_result: Some(addends::called),
     on_assign: Some(assigned),
     on_augment: Some(augmented),
     on_arithmetic: Some(operated),
+    on_entered: Some(addends::entered),
+    on_return: Some(addends::returned),
+    on_loader_call: Some(loaded),
     ..Checker::SILENT
 };
 
-/// Calls that gave the mean of a batch when they last ran, and names that hold one as a number.
+/// Names that hold the length of something.
 #[derive(Default)]
-struct Means {
-    calls: FxHashSet<Place>,
-    names: FxHashSet<Subject>,
+struct Lengths(FxHashMap<(FileId, Subject), Divisor>);
+
+/// A loader is made of data that nobody knows, by name.
+struct MadeOf {
+    data: Subject,
 }
 
 /// `total += …`
@@ -44,17 +49,6 @@ struct Grown {
     by: Addend,
     /// What the loop around it goes through, by name.
     through: Option<Subject>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Addend {
-    /// The mean of a batch.
-    Mean,
-    /// The same times the size of the batch: the sum over its samples.
-    Weighted,
-    /// The size of a batch.
-    Size,
-    Other,
 }
 
 /// `total / …`
@@ -83,41 +77,32 @@ enum Batches {
     Named(Subject),
 }
 
-/// `criterion(output, target)`
-fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
-    let Some(tensor) = result.value.as_tensor() else { return };
-    let (place, averaged) = (result.call.place, tensor.averaged);
-    note(cx, place, averaged);
-}
-
-/// `loss.item()`
-fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
-    if result.api.transfer() == Some(Transfer::Item)
-        && let Some(tensor) = result.receiver.as_tensor()
-    {
-        let averaged = tensor.averaged;
-        note(cx, result.call.place, averaged);
+/// `DataLoader(data)`
+fn loaded(cx: &mut Interp<'_>, loader: &LoaderCall<'_>) {
+    if !loader.dataset.is_unknown() {
+        return;
+    }
+    let place = loader.call.place_of("dataset").filter(|place| place.file == cx.file());
+    let data = place.and_then(|place| cx.module(place.file).expr_at(place.span));
+    if let Some(data) = data.and_then(|data| cx.subject_here(data)) {
+        cx.observe(loader.call.place, MadeOf { data }, Confidence::High);
     }
 }
 
-fn note(cx: &mut Interp<'_>, call: Place, averaged: bool) {
-    cx.remember(|means: &mut Means| match averaged {
-        true => means.calls.insert(call),
-        false => means.calls.remove(&call),
-    });
-}
-
-/// `number = loss.item()`, `total = total + loss.item()`
+/// `total = total + loss.item()`, `samples = len(dataset)`
 fn assigned(cx: &mut Interp<'_>, assignment: &Assignment) {
-    let Some(of) = cx.subject_here(assignment.target) else { return };
     let (target, value) = (assignment.target, assignment.value);
+    let Some(of) = cx.subject_here(target) else { return };
     if let Some(addend) = cx.added_to(target, value) {
         return grown(cx, target, addend);
     }
-    let holds = matches!(assignment.result.borrow().bare(), Value::Float(_)) && is_mean(cx, value);
-    cx.remember(|means: &mut Means| match holds {
-        true => means.names.insert(of),
-        false => means.names.remove(&of),
+    addends::assigned(cx, assignment);
+    let is_call = matches!(cx.tree(cx.file()).expr(value).kind, ExprKind::Call { .. });
+    let length = if is_call { divisor_of(cx, value) } else { None };
+    let name = (cx.file(), of);
+    cx.remember(|lengths: &mut Lengths| match length {
+        Some(length) => lengths.0.insert(name, length),
+        None => lengths.0.remove(&name),
     });
 }
 
@@ -127,6 +112,7 @@ fn augmented(cx: &mut Interp<'_>, augment: &Augment<'_>) {
         BinaryOp::Div => divided(cx, augment.target, augment.value),
         _ => {}
     }
+    addends::changed(cx, augment);
 }
 
 fn operated(cx: &mut Interp<'_>, operation: &Arithmetic) {
@@ -137,7 +123,7 @@ fn operated(cx: &mut Interp<'_>, operation: &Arithmetic) {
 
 fn grown(cx: &mut Interp<'_>, sum: ExprId, addend: ExprId) {
     let Some(of) = cx.subject_here(sum).filter(|_| cx.in_loop()) else { return };
-    let by = addend_of(cx, addend);
+    let by = addends::addend_of(cx, addend);
     let place = cx.expr_place(sum);
     let through = match by {
         Addend::Mean | Addend::Weighted => gone_through(cx, place),
@@ -168,73 +154,16 @@ fn gone_through(cx: &Interp<'_>, place: Place) -> Option<Subject> {
     cx.subject_here(iterable)
 }
 
-fn addend_of(cx: &mut Interp<'_>, addend: ExprId) -> Addend {
-    if is_mean(cx, addend) {
-        return Addend::Mean;
-    }
-    if is_batch_size(cx, addend) {
-        return Addend::Size;
-    }
-    match cx.tree(cx.file()).expr(addend).kind {
-        ExprKind::Binary { op: BinaryOp::Mul, left, right }
-            if is_mean(cx, left) && is_batch_size(cx, right)
-                || is_mean(cx, right) && is_batch_size(cx, left) =>
-        {
-            Addend::Weighted
-        }
-        _ => Addend::Other,
-    }
-}
-
-/// Whether what was evaluated is the mean of a batch, as a tensor or as a number.
-fn is_mean(cx: &mut Interp<'_>, expr: ExprId) -> bool {
-    let tree = cx.tree(cx.file());
-    match &tree.expr(expr).kind {
-        ExprKind::Name(_) | ExprKind::Attribute { .. } => {
-            let held = cx.subject_here(expr);
-            let is_number =
-                held.is_some_and(|held| cx.remember(|means: &mut Means| means.names.contains(&held)));
-            is_number
-                || cx.is_reading(expr) && cx.eval(expr).as_tensor().is_some_and(|tensor| tensor.averaged)
-        }
-        ExprKind::Call { callee, args } => {
-            let place = cx.expr_place(expr);
-            let is_float = matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == "float");
-            match &**args {
-                [only] if is_float => is_mean(cx, only.value),
-                _ => cx.remember(|means: &mut Means| means.calls.contains(&place)),
-            }
-        }
-        _ => false,
-    }
-}
-
-/// `len(x)`, `x.size(0)`, `x.shape[0]`
-fn is_batch_size(cx: &mut Interp<'_>, expr: ExprId) -> bool {
-    let tree = cx.tree(cx.file());
-    let is_zero = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Int(0));
-    let of = match &tree.expr(expr).kind {
-        ExprKind::Call { callee, args } => match (&tree.expr(*callee).kind, &**args) {
-            (ExprKind::Name(name), [only]) if *name == "len" => only.value,
-            (ExprKind::Attribute { base, name, .. }, [only]) if *name == "size" && is_zero(only.value) => {
-                *base
-            }
-            _ => return false,
-        },
-        ExprKind::Subscript { base, index } if is_zero(*index) => match tree.expr(*base).kind {
-            ExprKind::Attribute { base, name, .. } if name == "shape" => base,
-            _ => return false,
-        },
-        _ => return false,
-    };
-    cx.is_reading(of) && cx.eval(of).as_tensor().is_some()
-}
-
 fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
     let tree = cx.tree(cx.file());
     let ExprKind::Call { callee, args } = &tree.expr(divisor).kind else {
+        let name = (cx.file(), cx.subject_here(divisor)?);
+        let length = cx.remember(|lengths: &mut Lengths| lengths.0.get(&name).cloned());
         let number = counted(cx, divisor);
-        return cx.subject_here(divisor).map(|subject| Divisor::Counted(subject, number));
+        return match (length, &number) {
+            (Some(length), None) => Some(length),
+            _ => Some(Divisor::Counted(name.1, number)),
+        };
     };
     let ([only], ExprKind::Name(function)) = (&**args, &tree.expr(*callee).kind) else { return None };
     match function.as_str() {
@@ -242,15 +171,13 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
         "len" => {}
         _ => return None,
     }
-    if !cx.is_reading(only.value) {
-        return None;
-    }
+    let of = cx.read_again(only.value)?;
     if let ExprKind::Attribute { base, name, .. } = tree.expr(only.value).kind
         && matches!(name.as_str(), "dataset" | "sampler")
     {
         return batches_of(cx, base).map(Divisor::SamplesOf);
     }
-    match cx.eval(only.value) {
+    match of {
         value if value.is_unknown() || cx.loader_of(&value).is_some() => {
             batches_of(cx, only.value).map(Divisor::Batches)
         }
@@ -260,13 +187,13 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
 
 /// A number under a name that nobody gives from outside: `samples = len(train_set)`.
 fn counted(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Int> {
-    let value = cx.is_reading(divisor).then(|| cx.eval(divisor))?;
+    let value = cx.read_again(divisor)?;
     let number = matches!(value, Value::Int(_)).then(|| value.as_int())??;
     (!number.is_unknown()).then(|| number.clone())
 }
 
 fn batches_of(cx: &mut Interp<'_>, expr: ExprId) -> Option<Batches> {
-    let value = cx.eval(expr);
+    let value = cx.read_again(expr)?;
     match cx.loader_of(&value) {
         Some(loader) => Some(Batches::Loader(loader)),
         None if value.is_unknown() => cx.subject_here(expr).map(Batches::Named),
@@ -342,7 +269,7 @@ fn misaveraged<'a>(
         |sum| all.iter().filter(move |(here, grown)| here.place.file == at.place.file && grown.of == sum);
     let (first, grown) = *of(divided.sum).next()?;
     let (inner, batches) = batches_around(script, first, grown)?;
-    if at.loops.contains(&inner) || of(divided.sum).any(|(_, other)| other.by != grown.by) {
+    if of(divided.sum).any(|(_, other)| other.by != grown.by) {
         return None;
     }
     let state = match batches {
@@ -352,19 +279,24 @@ fn misaveraged<'a>(
         },
         _ => None,
     };
+    let counts = |counted: Subject, what: Addend| {
+        let is_what = |(here, one): &(&At, &Grown)| one.by == what && here.loops.last() == Some(&inner);
+        of(counted).next().is_some() && of(counted).all(is_what)
+    };
+    let is_after = !at.loops.contains(&inner);
     let samples = match &divided.by {
-        Divisor::Batches(of) => (Some(*of) == batches).then_some(false)?,
+        // How far a sum is counted, it is counted in the loop as well.
+        Divisor::Counted(counted, _) if counts(*counted, Addend::Size) => true,
+        Divisor::Counted(counted, _) if counts(*counted, Addend::One) => false,
+        _ if !is_after => return None,
+        Divisor::Batches(of) if Some(*of) == batches => false,
+        Divisor::Batches(Batches::Named(data)) => is_made_of(script, batches?, *data).then_some(true)?,
         Divisor::SamplesOf(of) => (Some(*of) == batches).then_some(true)?,
         Divisor::Length(data) => (state?.dataset.as_obj() == Some(*data)).then_some(true)?,
         Divisor::Counted(counted, Some(number)) if of(*counted).next().is_none() => {
             is_length(script, batches?, number).then_some(true)?
         }
-        Divisor::Counted(counted, _) => {
-            let counted = *counted;
-            let is_size =
-                |(here, size): &(&At, &Grown)| size.by == Addend::Size && here.loops.last() == Some(&inner);
-            (of(counted).next().is_some() && of(counted).all(is_size)).then_some(true)?
-        }
+        _ => return None,
     };
     let means = match (grown.by, samples) {
         (Addend::Mean, true) => true,
@@ -381,6 +313,13 @@ fn misaveraged<'a>(
     let sure = if batch.is_some() { Confidence::High } else { Confidence::Medium };
     let at = At { confidence: at.confidence.min(first.confidence).min(sure), ..at.clone() };
     Some(Misaveraged { at, sum: &divided.written, grown: first.place, means, batch, batches })
+}
+
+/// Whether a loader was made of the data that a name holds.
+fn is_made_of(script: &Script, batches: Batches, data: Subject) -> bool {
+    let Batches::Loader(own) = batches else { return false };
+    let site = script.rehearsal.heap.get(own).site;
+    script.observed::<MadeOf>().any(|(at, made)| at.place == site && made.data == data)
 }
 
 /// Whether a number is that of the samples which a loader goes through.

@@ -1,5 +1,6 @@
 //! What a loss expects, and what it is given.
 
+mod addends;
 mod all_pairs;
 mod attention;
 mod bce_under_autocast;
