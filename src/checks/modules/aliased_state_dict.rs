@@ -7,7 +7,9 @@ use crate::facts::edits::Draft;
 use crate::facts::{Findings, Places, Script};
 use crate::report::{Confidence, Diagnostic, Edit, Fix, Place, Severity, Span};
 use crate::source::counted;
-use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, FnId, FunctionBody, Stmt, StmtId, StmtKind};
+use crate::syntax::{
+    CompareOp, Expr, ExprId, ExprKind, FnId, Function, FunctionBody, Stmt, StmtId, StmtKind,
+};
 use crate::trace::{At, LoopId, Sight};
 use ustr::Ustr;
 
@@ -138,6 +140,12 @@ impl<'a> Search<'_, 'a> {
                     self.found.extend(kept);
                 }
             }
+            if let StmtKind::Expr(call) = stmt.kind {
+                for (target, value) in self.bound_by_method(call) {
+                    let kept = self.kept(target, value);
+                    self.found.extend(kept);
+                }
+            }
             for inner in stmt.kind.blocks() {
                 let around = match stmt.kind {
                     StmtKind::If { .. } => Some(Around::Arm { of: *id, block: inner }),
@@ -162,6 +170,36 @@ impl<'a> Search<'_, 'a> {
             }
             _ => vec![(target, value)],
         }
+    }
+
+    /// What another method of the class binds, whatever the case: `self.keep_best()`.
+    fn bound_by_method(&self, call: ExprId) -> Vec<(ExprId, ExprId)> {
+        self.binding_method(call).unwrap_or_default()
+    }
+
+    fn binding_method(&self, call: ExprId) -> Option<Vec<(ExprId, ExprId)>> {
+        let ExprKind::Call { callee, .. } = self.draft.expr(call).kind else { return None };
+        let ExprKind::Attribute { base, name, .. } = self.draft.expr(callee).kind else { return None };
+        let ExprKind::Name(own) = self.draft.expr(base).kind else { return None };
+        let tree = self.draft.tree();
+        let here = tree.function(self.function?);
+        let is_own = |function: &Function| function.params.first().is_some_and(|it| it.name == own);
+        let is_called = |it: &&Function| it.class == here.class && it.name == name && is_own(it);
+        let method =
+            tree.functions.iter().find(is_called).filter(|_| here.class.is_some() && is_own(here))?;
+        let FunctionBody::Block(body) = &method.body else { return None };
+        let of_own = |expr: ExprId| {
+            let part = self.model_of(expr).unwrap_or(expr);
+            self.draft.root(part) == Some(own)
+        };
+        let bound = body.iter().filter_map(|stmt| match &self.draft.statement(*stmt).kind {
+            StmtKind::Assign { targets, value } => match targets[..] {
+                [target] if of_own(target) && of_own(*value) => Some((target, *value)),
+                _ => None,
+            },
+            _ => None,
+        });
+        Some(bound.collect())
     }
 
     fn kept(&self, target: ExprId, bound: ExprId) -> Option<Kept> {
@@ -353,11 +391,25 @@ impl<'a> Search<'_, 'a> {
         let rest = Span::new(stretch.end, body.end);
         let inside = |span: Span| self.draft.function_around(span) == self.function;
         let beside = self.read_beside_state(rest, bound);
+        let holder = self.read_as_a_whole(rest, target);
+        let is_read = |id: ExprId| self.is_same(id, target) || holder.contains(&id);
         let reads = self
             .exprs_in(rest)
-            .filter(|(id, expr)| self.is_same(*id, target) && inside(expr.span) && !beside.contains(id));
+            .filter(|(id, expr)| is_read(*id) && inside(expr.span) && !beside.contains(id));
         let (first, expr) = reads.min_by_key(|(_, expr)| expr.span.start)?;
         (!self.is_target(first)).then_some(expr.span)
+    }
+
+    /// Where the dictionary that holds an entry is read in a stretch, and none of its entries alone.
+    fn read_as_a_whole(&self, stretch: Span, entry: ExprId) -> Vec<ExprId> {
+        let ExprKind::Subscript { base: holder, .. } = self.draft.expr(entry).kind else { return Vec::new() };
+        let parts = self.exprs_in(stretch).filter_map(|(_, expr)| match expr.kind {
+            ExprKind::Subscript { base, .. } | ExprKind::Attribute { base, .. } => Some(base),
+            _ => None,
+        });
+        let parts: Vec<ExprId> = parts.collect();
+        let all = self.exprs_in(stretch).filter(|(id, _)| self.is_same(*id, holder) && !parts.contains(id));
+        all.map(|(id, _)| id).collect()
     }
 
     /// Of what is read in a stretch, that of which only another entry is: `checkpoint["epoch"]`, where the state lies
@@ -411,10 +463,13 @@ impl<'a> Search<'_, 'a> {
         stmts.any(|stmt| matches!(&stmt.kind, StmtKind::Assign { targets, .. } if targets.contains(&expr)))
     }
 
-    /// Whether two expressions are written alike; names and paths are.
+    /// Whether two expressions are written alike; names, paths and entries under a text are.
     fn is_same(&self, a: ExprId, b: ExprId) -> bool {
-        let is_path =
-            |id: ExprId| matches!(self.draft.expr(id).kind, ExprKind::Name(_) | ExprKind::Attribute { .. });
+        let is_path = |id: ExprId| match self.draft.expr(id).kind {
+            ExprKind::Name(_) | ExprKind::Attribute { .. } => true,
+            ExprKind::Subscript { index, .. } => self.text(index).is_some(),
+            _ => false,
+        };
         is_path(a) && is_path(b) && self.draft.written(a) == self.draft.written(b)
     }
 }
