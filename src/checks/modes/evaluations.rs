@@ -1,14 +1,14 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
 use super::held_out::is_held_out;
+use super::inference::infers;
 use super::scores::{Decided, Judged, Scored, WithinModel};
-use super::stretches::{is_dropped, is_only_measured};
 use crate::facts::Script;
 use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
 use crate::syntax::{ArgKind, ExprKind, StmtKind};
-use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, visits, walk};
-use crate::values::{ClassRef, Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Source, Tensor};
+use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
+use crate::values::{ClassRef, Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Tensor};
 use std::cell::LazyCell;
 use ustr::Ustr;
 
@@ -38,20 +38,20 @@ pub fn modes_of_evaluations(script: &Script) -> Vec<replay::Modes> {
 }
 
 /// What was last done before an evaluation.
-struct Since<'s, 'a> {
+pub(super) struct Since<'s, 'a> {
     script: &'s Script<'a>,
     at: &'s At,
     model: ObjId,
     parts: ObjSet,
-    on_purpose: bool,
+    pub(super) on_purpose: bool,
     /// Where it was put into training mode last.
     put: Option<Place>,
     /// The weights of an earlier training were loaded before.
-    restored: bool,
+    pub(super) restored: bool,
     /// Somebody chose the mode of what may be a part of it.
-    in_parts: bool,
+    pub(super) in_parts: bool,
     /// Some of its parts were put into evaluation mode by themselves: the others were left out.
-    parted: bool,
+    pub(super) parted: bool,
     /// A method that is not seen may have chosen its mode.
     may_be_chosen: bool,
 }
@@ -146,7 +146,7 @@ fn is_copy(script: &Script, place: Place) -> bool {
 }
 
 /// What was done to a model before an evaluation; `None` where that does not settle.
-fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Since<'s, 'a>> {
+pub(super) fn since<'s, 'a>(script: &'s Script<'a>, at: &'s At, model: ObjId) -> Option<Since<'s, 'a>> {
     let parts = script.rehearsal.heap.descendants(model);
     let mut since = Since {
         script,
@@ -312,7 +312,7 @@ fn is_beside_trained(script: &Script, at: &At, forward: &Forward) -> bool {
 }
 
 /// Whether another model runs beside a forward that was put into evaluation mode.
-fn is_beside_evaluated(script: &Script, at: &At) -> bool {
+pub(super) fn is_beside_evaluated(script: &Script, at: &At) -> bool {
     script.sightings().any(|(other, sight)| {
         let evaluated = matches!(sight, Sight::Forward(forward) if forward.mode == Mode::Eval);
         evaluated && other.calls == at.calls && other.loops == at.loops && other.seeded == at.seeded
@@ -320,7 +320,7 @@ fn is_beside_evaluated(script: &Script, at: &At) -> bool {
 }
 
 /// Whether nobody here goes back through the graph of a forward, or gives it to others.
-fn is_unused(script: &Script, forward: &Forward) -> bool {
+pub(super) fn is_unused(script: &Script, forward: &Forward) -> bool {
     is_left_to_others(script, forward) && !script.rehearsal.handed_over.contains(&forward.graph)
 }
 
@@ -373,7 +373,7 @@ fn within<'s>(script: &'s Script, model: ObjId) -> impl Fn(ObjId) -> bool + 's {
     move |leaf| parts.contains(leaf) || heap.descendants(leaf).contains(model)
 }
 
-fn is_opaque(script: &Script, model: ObjId) -> bool {
+pub(super) fn is_opaque(script: &Script, model: ObjId) -> bool {
     script.rehearsal.heap.get(model).module().is_some_and(|module| module.weights == Learned::Opaque)
 }
 
@@ -382,53 +382,10 @@ pub(super) fn is_scoring(script: &Script, at: &At, forward: &Forward) -> bool {
     is_trained(script, forward.module) && is_scored(script, at, |_| true)
 }
 
-/// How sure it is that a script runs a model that was trained elsewhere, and does not train it: nothing at all, or
-/// something else, on what this one gives.
-fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
-    let trains = trains_at_all(script, at);
-    // A teacher beside its student may be in training mode on purpose.
-    let gives_features = forward.grad == Some(false)
-        && !at.loops.is_empty()
-        && !at.loops.iter().any(|id| script.trains_in(*id));
-    // Numbers drawn for a generator may be meant to be normalised among themselves.
-    // What one whole model gives goes into the next; parts of a model are judged with it.
-    let follows =
-        forward.grad == Some(false) && (is_opaque(script, forward.module) || is_beside_evaluated(script, at));
-    let is_of_another =
-        |input: &Tensor| input.is_leaf || input.source == Source::Constant || input.learned && !follows;
-    let of_data = !forward.drawn && !forward.input.as_deref().is_some_and(is_of_another);
-    let set_by_engine = || within_model(script, at).is_some_and(|within| within.by_engine);
-    let sure =
-        (forward.grad == Some(false) || is_unused(script, forward)) && of_data && (!trains || gives_features);
-    if !sure || is_dropped(script, at) || is_only_measured(script, at) || set_by_engine() {
-        return None;
-    }
-    // Between functions that nothing calls, anything may be done to the model.
-    let since = since(script, at, forward.module)?;
-    let chosen = since.in_parts && is_opaque(script, forward.module);
-    let parted = since.parted && forward.in_training.is_some();
-    (since.restored && !since.on_purpose && !parted && !chosen).then_some(Confidence::Medium)
-}
-
 /// What is known of the method of a model that a forward runs in.
-fn within_model<'s>(script: &Script<'s>, at: &At) -> Option<&'s WithinModel> {
+pub(super) fn within_model<'s>(script: &Script<'s>, at: &At) -> Option<&'s WithinModel> {
     let is_it = |other: &At| (other.place, &other.calls, other.seeded) == (at.place, &at.calls, at.seeded);
     script.observed::<WithinModel>().find_map(|(other, within)| is_it(other).then_some(within))
-}
-
-/// Whether a script trains anything. What its functions do that it calls itself is known: that it has others, which
-/// train, as the hooks of an engine do, is none of its own training.
-fn trains_at_all(script: &Script, at: &At) -> bool {
-    if at.seeded.is_some() {
-        let goes_back = |sight: &Sight| matches!(sight, Sight::Backward { .. });
-        return script.is_stepped() || script.passes().any(|(_, sight)| goes_back(sight));
-    }
-    let trains = |effect: &Effect| {
-        matches!(effect, Effect::Backward { .. } | Effect::Step { .. } | Effect::UnseenStep)
-    };
-    let mut own = script.rehearsal.entries.iter().filter(|entry| entry.function.is_none());
-    own.any(|entry| !visits(&entry.nodes, trains).is_empty())
-        || script.sightings().any(|(_, sight)| matches!(sight, Sight::Fit { .. }))
 }
 
 /// Whether a model computes its loss itself, of labels that it is given.

@@ -4,6 +4,7 @@ mod always_on_dropout;
 mod dropout;
 mod evaluations;
 mod held_out;
+mod inference;
 mod missing_eval_mode;
 mod missing_no_grad;
 mod missing_training_flag;
