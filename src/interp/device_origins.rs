@@ -37,14 +37,17 @@ impl<'p> Interp<'p> {
     /// What a forward is given is where the model is; what was made outside is no matter of the forward.
     pub(super) fn at_home(&mut self, closure: &Closure, receiver: Option<ObjId>, call: &Call) -> Call {
         let inside = self.computing().is_some();
+        let by_method = !inside && self.running_modules().next().is_some();
         let (file, function) = (closure.file, closure.function);
         let params = &self.tree(file).function(function).params;
         let mut call = call.clone();
         for (index, passed) in call.positional.iter_mut().enumerate() {
             let name = params.get(index + 1).map(|param| param.name);
+            let inside = inside || by_method && self.is_own(receiver, &passed.value);
             passed.value = self.given_to_forward(&passed.value, closure, receiver, name, inside);
         }
         for (name, passed) in &mut call.keywords {
+            let inside = inside || by_method && self.is_own(receiver, &passed.value);
             passed.value = self.given_to_forward(&passed.value, closure, receiver, Some(*name), inside);
         }
         call
@@ -61,7 +64,10 @@ impl<'p> Interp<'p> {
         if let (Value::Unknown, Some(name)) = (value, name)
             && self.is_taken_for_tensor(closure, receiver, name)
         {
-            return closure.as_passed(name, where_the_model_is(None));
+            let params = &self.tree(closure.file).function(closure.function).params;
+            let param = params.iter().find(|param| param.name == name);
+            let at = param.map(|param| Place::new(closure.file, param.span));
+            return closure.as_passed(name, input_of_forward(at));
         }
         match value {
             Value::Tensor(tensor) if !inside && !tensor.is_array => {
@@ -145,6 +151,60 @@ impl<'p> Interp<'p> {
 }
 
 impl Interp<'_> {
+    fn is_own(&self, layer: Option<ObjId>, value: &Value) -> bool {
+        layer.zip(value.as_tensor()).is_some_and(|(layer, tensor)| self.own_method(layer, tensor).is_some())
+    }
+
+    /// The module one of whose methods runs, and calls a layer of its own with what it made itself: `sample` of a model
+    /// that draws what it decodes.
+    pub(crate) fn own_method(&self, layer: ObjId, tensor: &Tensor) -> Option<ObjId> {
+        let DeviceOrigin::Default { made, .. } = tensor.device_origin? else { return None };
+        let outer = self.running_modules().next().filter(|_| !self.in_constructor())?;
+        let is_own = outer == layer || self.descendants(outer).contains(layer);
+        let around = innermost_function(&self.module(made.file).tree, made).filter(|_| is_own)?;
+        // What runs made it, or keeps it; what another object keeps its owner has handed over.
+        let runs = || self.running_functions(made.file).contains(&around);
+        let here = |value: &Value| {
+            let origin = value.as_tensor().and_then(|tensor| tensor.device_origin);
+            matches!(origin, Some(DeviceOrigin::Default { made: other, .. }) if other == made)
+        };
+        let keeps = |module: ObjId| self.heap.get(module).attrs.iter().any(|(_, value)| here(value));
+        let is_kept = || self.running_modules().any(keeps);
+        let is_handed = self.callers_of_module().any(|caller| caller == (made.file, around));
+        (!is_handed && (runs() || is_kept()) && !self.serves_constructor(made.file, around)).then_some(outer)
+    }
+
+    /// The method of a module that runs, the outermost one.
+    pub(crate) fn outermost_method(&self) -> Option<(FileId, FnId)> {
+        let is_module = |object: ObjId| self.heap.get(object).module().is_some();
+        let mut frames = self.frames.iter();
+        let frame =
+            frames.find(|frame| frame.receiver.as_ref().and_then(Value::as_obj).is_some_and(is_module))?;
+        Some((frame.file, frame.function?))
+    }
+
+    /// Whether a constructor calls a method, directly or through others of its class: what that computes with runs
+    /// before anybody can move the module, as where it asks for the size of features.
+    fn serves_constructor(&self, file: FileId, method: FnId) -> bool {
+        let module = self.module(file);
+        let functions = &module.tree.functions;
+        let class = module.tree.function(method).class;
+        let of_class = || (0..functions.len()).filter(|index| functions[*index].class == class);
+        let is_constructor = |index: &usize| functions[*index].name == "__init__";
+        let mut reached: Vec<usize> = of_class().filter(is_constructor).collect();
+        let mut next = 0;
+        while let Some(from) = reached.get(next).copied() {
+            let mentions = &module.names.scopes[from].mentions;
+            let called =
+                |index: &usize| mentions.contains(functions[*index].name) && !reached.contains(index);
+            let found: Vec<usize> = of_class().filter(called).collect();
+            reached.extend(found);
+            next += 1;
+        }
+        let method = method.0 as usize;
+        reached.iter().any(|index| *index == method && !is_constructor(index))
+    }
+
     /// The functions that run around the outermost method of a module.
     pub(crate) fn callers_of_module(&self) -> impl Iterator<Item = (FileId, FnId)> {
         let is_module = |object: ObjId| self.heap.get(object).module().is_some();
@@ -198,6 +258,13 @@ impl Interp<'_> {
     }
 }
 
+/// The function that a place stands in.
+pub(crate) fn innermost_function(tree: &Tree, place: Place) -> Option<FnId> {
+    let inside = |(_, function): &(usize, &Function)| function.span.contains(place.span);
+    let around = tree.functions.iter().enumerate().filter(inside);
+    around.max_by_key(|(_, function)| function.span.start).map(|(index, _)| FnId(index as u32))
+}
+
 /// What a forward takes out of what it is given, `x, lengths = batch` or `x = data.x`: by how it goes on with it, a
 /// tensor that is where the model is.
 pub(super) fn part_of_input(cx: &mut Interp, target: ExprId, value: ExprId, taken: Value) -> Value {
@@ -243,6 +310,16 @@ fn is_part_of_parameter(tree: &Tree, function: FnId, mut value: ExprId) -> bool 
 }
 
 /// What is taken for a tensor of an input, and came with it.
+/// What a parameter of a forward stands for: the same tensor wherever that is read.
+fn input_of_forward(param: Option<Place>) -> Value {
+    match where_the_model_is(None) {
+        Value::Tensor(input) => {
+            Value::tensor(Tensor { standing: param.map(Standing::of_input), ..(*input).clone() })
+        }
+        other => other,
+    }
+}
+
 pub(super) fn where_the_model_is(made: Option<Place>) -> Value {
     Value::tensor(Tensor {
         device_origin: Some(DeviceOrigin::Module),

@@ -111,6 +111,7 @@ use call_path::CallPath;
 pub(crate) use class::WRAPPED;
 use device::own_gpu;
 pub(crate) use device::{collect_tensors, given_tensors};
+pub(crate) use device_origins::innermost_function;
 pub(crate) use effects::LEARNED_BUFFER;
 pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{

@@ -23,6 +23,8 @@ pub enum Device {
 pub enum DeviceForm {
     /// An object such as a `torch.device`, which equals no string.
     Object,
+    /// Such an object, of a module that is still being made: where it will be moved later nobody has said.
+    OfMaking,
     /// It may as well be a string.
     Unsure,
 }

@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 /// Each tensor once, and where the model is trained on the GPU, or may be.
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
-    for (met, stranded) in script.observed::<Stranded>() {
+    for (met, stranded) in script.observed::<Stranded>().filter(|(_, stranded)| !stranded.excused.get()) {
         let trust = trust_in_gpu(script, stranded);
         if seen.insert(stranded.made) {
             let confidence = met.confidence.min(trust.unwrap_or(Confidence::Medium));
@@ -48,6 +48,10 @@ fn reported(script: &Script, at: &At, met: Place, stranded: &Stranded) -> Diagno
         Some(name) => (
             format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
             format!("register it with `self.register_buffer(\"{name}\", ...)`: buffers move with the module"),
+        ),
+        None if stranded.by == By::Method => (
+            format!("this tensor is always created on the CPU, even when `{class}` is on the GPU"),
+            "create it on the model's device: pass `device=next(self.parameters()).device`".to_owned(),
         ),
         None if stranded.by != By::Forward => (
             format!(

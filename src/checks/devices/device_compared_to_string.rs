@@ -58,7 +58,7 @@ fn compared(cx: &mut Interp<'_>, compare: &Compare<'_>) {
             continue;
         }
         match device.bare() {
-            Value::Device(_, DeviceForm::Object) => {
+            Value::Device(_, DeviceForm::Object | DeviceForm::OfMaking) => {
                 cx.observe(place, Compared { device: place, names, differ }, Confidence::High);
             }
             Value::Str(_) | Value::Device(_, DeviceForm::Unsure) => {

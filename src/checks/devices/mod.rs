@@ -41,6 +41,7 @@ pub(super) static CONCERN: Concern = Concern {
         &joined::CHECKER,
         &late_visible_devices::CHECKER,
         &meetings::CHECKER,
+        &stranded::CHECKER,
         &subtracted_mask::CHECKER,
         &unconvertible_tensor::CHECKER,
     ],

@@ -1,11 +1,13 @@
 //! Tensors that a forward makes where nobody said a device: they are on the CPU, and the model may not be.
 
+use crate::apis::{Api, Role, Transfer};
 use crate::interp::beside_inputs::library_function;
-use crate::interp::{Call, Interp, given_tensors};
+use crate::interp::{Call, Checker, Interp, Return, given_tensors, innermost_function};
 use crate::names::Subject;
-use crate::report::{Confidence, Place};
-use crate::syntax::{FnId, Function, Tree};
+use crate::report::{Confidence, FileId, Place};
+use crate::syntax::{ExprId, ExprKind, FnId, Function, Tree};
 use crate::values::{DType, Device, DeviceOrigin, Learned, ObjId, Source, Tensor, Value};
+use std::cell::Cell;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -24,12 +26,53 @@ pub(super) struct Stranded {
     /// A framework places the model.
     pub placed: bool,
     pub by: By,
+    /// The method of a module that was called.
+    pub method: Option<(FileId, FnId)>,
+    /// That method only asks for a size, as a constructor does.
+    pub excused: Cell<bool>,
+}
+
+pub(super) static CHECKER: Checker = Checker { on_return: Some(returned), ..Checker::SILENT };
+
+/// `return self.features(torch.zeros(1, 3, 32, 32)).size(1)`: constructors ask so, before the module is moved.
+fn returned(cx: &mut Interp<'_>, returned: &Return<'_>) {
+    let is_size = |value: &Value| value.as_int().is_some();
+    let is_asked = match returned.value.bare() {
+        Value::Tuple(items) => !items.is_empty() && items.iter().all(is_size),
+        Value::Unknown => returned.expr.is_some_and(|expr| asks_for_size(cx, expr)),
+        value => is_size(value),
+    };
+    let Some(method) = cx.outermost_method().filter(|_| is_asked) else { return };
+    let frame = cx.running().next_back();
+    if frame.is_none_or(|frame| Some(method) != frame.function.map(|function| (frame.file, function))) {
+        return;
+    }
+    let stranded = cx.observed_since(Default::default()).iter().filter_map(|seen| seen.get::<Stranded>());
+    stranded
+        .filter(|stranded| stranded.method == Some(method))
+        .for_each(|stranded| stranded.excused.set(true));
+}
+
+/// Whether an expression asks a tensor, which is not known, for a size: `x.shape[1]`, `x.size(1)`.
+fn asks_for_size(cx: &Interp<'_>, expr: ExprId) -> bool {
+    let asks = |name: Ustr| {
+        let method = cx.apis.method_of(Role::Tensor, name);
+        method.and_then(Api::transfer).is_some_and(Transfer::asks)
+    };
+    match &cx.module(cx.file()).tree.expr(expr).kind {
+        ExprKind::Subscript { base, .. } => asks_for_size(cx, *base),
+        ExprKind::Call { callee, .. } => asks_for_size(cx, *callee),
+        ExprKind::Attribute { name, .. } => asks(*name),
+        _ => false,
+    }
 }
 
 /// Who makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Forward,
+    /// Another method of a module, which goes on with what its layers give, or calls them.
+    Method,
     /// A loss that nothing calls: its inputs are where the model is.
     Loss,
     /// A function that nothing calls: its inputs are where its callers have them.
@@ -66,7 +109,10 @@ pub(super) fn note_stranded_input(cx: &mut Interp<'_>, layer: ObjId, device: Dev
     }
     let inputs = given_tensors(call);
     let Some(stray) = inputs.iter().find(|tensor| tensor.on_default_device()) else { return false };
-    strand(cx, stray, None, Confidence::High, call.place)
+    let by_method =
+        || cx.own_method(layer, stray).filter(|outer| cx.device_of_module(*outer) == Device::Unknown);
+    let outer = cx.computing().or_else(by_method);
+    strand_in(cx, stray, outer, Confidence::High, call.place)
 }
 
 /// What a forward is given is where the model is as a rule; lengths, which are compared with positions,
@@ -85,8 +131,21 @@ fn strand(
     sure: Confidence,
     place: Place,
 ) -> bool {
+    let Some(DeviceOrigin::Default { made, .. }) = stray.device_origin else { return false };
+    let outer = cx.computing().or_else(|| computing_by_method(cx, made, other?));
+    strand_in(cx, stray, outer, sure, place)
+}
+
+/// The same in a module that is known to compute, if there is one.
+fn strand_in(
+    cx: &mut Interp<'_>,
+    stray: &Tensor,
+    outer: Option<ObjId>,
+    sure: Confidence,
+    place: Place,
+) -> bool {
     let Some(DeviceOrigin::Default { made, joined, .. }) = stray.device_origin else { return false };
-    let Some(outer) = cx.computing().or_else(|| computing_by_method(cx, made, other?)) else {
+    let Some(outer) = outer else {
         return strand_without_model(cx, stray, sure, place, (made, joined));
     };
     let device = cx.device_of_module(outer);
@@ -110,7 +169,9 @@ fn strand(
     let class = holder.map(|holder| cx.class_name(holder)).or_else(|| class_around(cx, made));
     let class = class.unwrap_or_else(|| cx.class_name(inner.unwrap_or(outer)));
     let confidence = stray.confidence.min(sure).min(cx.heap.get(outer).confidence);
-    let stranded = Stranded { made, attribute, class, device, placed, by: By::Forward };
+    let by = if cx.computing() == Some(outer) { By::Forward } else { By::Method };
+    let (method, excused) = (cx.outermost_method(), Cell::new(false));
+    let stranded = Stranded { made, attribute, class, device, placed, by, method, excused };
     cx.observe(place, stranded, confidence);
     true
 }
@@ -121,7 +182,7 @@ fn strand(
 fn computing_by_method(cx: &Interp<'_>, made: Place, other: &Tensor) -> Option<ObjId> {
     let computed = other.learned && !other.is_leaf && !other.is_given_to_loss();
     let outer = cx.running_modules().next().filter(|_| computed && !cx.in_constructor())?;
-    let around = innermost_id(&cx.module(made.file).tree, made)?;
+    let around = innermost_function(&cx.module(made.file).tree, made)?;
     (!cx.callers_of_module().any(|caller| caller == (made.file, around))).then_some(outer)
 }
 
@@ -154,7 +215,8 @@ fn strand_without_model(
     }
     let confidence = stray.confidence.min(sure).min(Confidence::Medium);
     let device = Device::Unknown;
-    let stranded = Stranded { made, attribute: None, class, device, placed: false, by };
+    let (method, excused) = (None, Cell::new(false));
+    let stranded = Stranded { made, attribute: None, class, device, placed: false, by, method, excused };
     cx.observe(place, stranded, confidence);
     true
 }
@@ -172,19 +234,13 @@ fn function_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
 
 /// The function that a place stands in.
 pub(super) fn innermost(tree: &Tree, place: Place) -> Option<&Function> {
-    innermost_id(tree, place).map(|function| tree.function(function))
-}
-
-fn innermost_id(tree: &Tree, place: Place) -> Option<FnId> {
-    let inside = |(_, function): &(usize, &Function)| function.span.contains(place.span);
-    let around = tree.functions.iter().enumerate().filter(inside);
-    around.max_by_key(|(_, function)| function.span.start).map(|(index, _)| FnId(index as u32))
+    innermost_function(tree, place).map(|function| tree.function(function))
 }
 
 /// Whether the function that makes something puts it on a device on some way: `if self.gpu: mask = mask.cuda()`.
 fn is_moved_there(cx: &Interp<'_>, made: Place) -> bool {
     let module = cx.module(made.file);
-    let Some(function) = innermost_id(&module.tree, made) else { return false };
+    let Some(function) = innermost_function(&module.tree, made) else { return false };
     let relations = module.relations();
     let is_it = |subject: Subject| {
         let mut bindings = relations.bindings(subject);

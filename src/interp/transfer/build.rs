@@ -221,6 +221,11 @@ pub fn device_of(interp: &Interp, value: &Value) -> Device {
     }
 }
 
+/// `device=self.device` in a constructor is where any tensor is made.
+pub fn is_of_making(device: &Value) -> bool {
+    matches!(device.bare(), Value::Device(_, DeviceForm::OfMaking))
+}
+
 /// The device that a string, a number or a device names.
 pub fn device_named(value: &Value) -> Device {
     match value {

@@ -262,7 +262,13 @@ pub(crate) fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
 pub(crate) fn device(interp: &mut Interp, call: &Invocation) -> Value {
     let device = device_of(interp, &call.nth(0));
     // Frameworks that copy between devices by themselves have names for them.
-    let form = if device == Device::Automatic { DeviceForm::Unsure } else { DeviceForm::Object };
+    let is_module =
+        |value: &Value| value.as_obj().is_some_and(|object| interp.heap.get(object).module().is_some());
+    let form = match device {
+        Device::Automatic => DeviceForm::Unsure,
+        Device::Cpu if interp.in_constructor() && is_module(&call.nth(0)) => DeviceForm::OfMaking,
+        _ => DeviceForm::Object,
+    };
     Value::Device(device, form)
 }
 

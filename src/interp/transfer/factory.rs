@@ -273,7 +273,7 @@ fn device_wanted(
 /// The device that the call, its entry, its model or the context around it says.
 fn device_said(interp: &Interp, call: &Invocation, model: Option<Device>) -> Option<Device> {
     if let Some(device) = named(call, "device") {
-        return Some(device_of(interp, &device));
+        return (!is_of_making(&device)).then(|| device_of(interp, &device));
     }
     if let Some(out) = named(call, "out") {
         return Some(device_of(interp, &out));
