@@ -26,6 +26,8 @@ vocabulary! {
     Multiple "multiple" (N P) "n is a multiple of p";
     Numbers "numbers" (X) "each tensor in a list, and in lists of it, holds one number";
     OnCpu "on-cpu" (X) "x is on the CPU, wherever the rest is";
+    PerChannel "per-channel" (X; Y)
+        "each of these sequences has one number, or one for each channel of x, the third size from the end";
     Product "product" (X Y; Flag)
         "the last size of x is the last but one of y, and the axes before them broadcast; by turns flags say which of them is transposed first";
     Rank "rank" (X; Rank) "x has so many axes, or one of these numbers";

@@ -66,6 +66,7 @@ vocabulary! {
     Chosen "chosen" (X Size) "a numpy array of numbers that x holds, or of integers below it";
     Chunk "chunk" (X N Dim) "a tuple of n parts";
     ClassIndices "class-indices" (X) "a whole number for each row, in one dimension";
+    ClassTable "class-table" () "a numpy matrix of counts, with a row and a column for each class";
     Cloned "cloned" (X) [keeps_values converts] "the same numbers in memory of their own, which are no leaf";
     ClosureResult "closure-result" (Closure) "what the closure gives, else None";
     Compare "compare" (X [Y Word]) [meets elementwise]

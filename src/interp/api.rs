@@ -154,8 +154,8 @@ impl<'p> Interp<'p> {
             let is_drawn =
                 |what: &Ustr| api.transfer().is_some_and(Transfer::converts) && self.apis.is_random(what);
             tensor.what = tensor.what.filter(is_drawn).or(Some(api.name));
-            tensor.made = Some(call.place);
-            tensor.created = self.epoch;
+            (tensor.made, tensor.created) = (Some(call.place), self.epoch);
+            tensor.standing = tensor.standing_here(inputs.as_deref(), api.transfer());
         }
         tensor.is_table &= api.transfer().is_some_and(Transfer::keeps_tables);
         if !passed_on {

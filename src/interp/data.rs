@@ -171,7 +171,7 @@ impl<'p> Interp<'p> {
                 Value::None => raw,
                 transform => {
                     let call = Call::with(place, [Value::tensor(raw)]);
-                    let given = self.quietly(|interp| interp.call_value(transform, &call));
+                    let given = self.in_passing(|interp| interp.call_value(transform, &call));
                     let given = given.as_tensor().map(|tensor| (**tensor).clone());
                     let unknown = Tensor { dtype: Some(DType::Float32), ..Tensor::default() };
                     let made = Some(place);

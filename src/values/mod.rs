@@ -20,6 +20,7 @@ pub mod range;
 pub mod recipe;
 pub mod relation;
 mod rounds;
+mod standing;
 pub mod tensor;
 
 pub use device::{Device, DeviceForm, DeviceOrigin};
@@ -40,6 +41,7 @@ pub use parts::{Kept, Part, Parts, Unwalked};
 pub use range::{End, Interval, Length};
 pub use recipe::{Ingredient, Recipe};
 pub use relation::{Extreme, Relation};
+pub use standing::{Lost, Standing};
 pub use tensor::{DType, DetachPoint, Scaled, Shape, Source, Tensor};
 
 use crate::report::{FileId, Place};

@@ -10,6 +10,7 @@ use super::object::{ObjId, ObjSet};
 use super::range::Interval;
 use super::recipe::Recipe;
 use super::relation::Relation;
+use super::standing::Standing;
 use crate::apis::Mark;
 use crate::report::{Confidence, Place};
 use std::rc::Rc;
@@ -189,6 +190,8 @@ pub struct Tensor {
     pub backwards: Option<Place>,
     /// Its dimensions lie in memory in another order.
     pub turned: Option<Rc<Turned>>,
+    /// How its shape stands to that of what it was computed of; `None` for one of its own.
+    pub standing: Option<Standing>,
     /// `requires_grad` was asked for on the tensor itself.
     pub is_leaf: bool,
     /// One number, the mean of a batch, that nothing was multiplied with.
@@ -238,6 +241,7 @@ impl Default for Tensor {
             is_array: false,
             backwards: None,
             turned: None,
+            standing: None,
             is_leaf: false,
             averaged: false,
             selects: false,
@@ -331,6 +335,7 @@ impl Tensor {
     pub fn with_shape(mut self, shape: Option<Shape>) -> Tensor {
         self.shape = shape;
         self.turned = None;
+        self.standing = Some(Standing::RESHAPED);
         self.last = None;
         self.first = None;
         self.has_axis = false;
@@ -367,6 +372,11 @@ impl Tensor {
             // An array that is flipped at random is flipped soon.
             backwards: self.backwards.or(other.backwards),
             turned: self.turned.clone().filter(|_| self.turned == other.turned),
+            standing: Some(if self.standing_of_each() == other.standing_of_each() {
+                self.standing_of_each()
+            } else {
+                Standing::RESHAPED
+            }),
             is_leaf: self.is_leaf && other.is_leaf,
             averaged: self.averaged && other.averaged,
             selects: self.selects && other.selects,

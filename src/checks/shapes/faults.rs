@@ -1,6 +1,6 @@
 //! In which way shapes do not fit, as plain data.
 
-use crate::values::{Int, Shape, Turned};
+use crate::values::{Int, Lost, Shape, Turned};
 use std::rc::Rc;
 
 /// What of a shape that arrived is not as the operation needs it.
@@ -24,6 +24,8 @@ pub(super) enum Fault {
     Scattered(Rc<Turned>),
     /// Two sizes that meet number by number.
     Broadcast { left: Shape, right: Shape, axis: usize, gets: Int, wants: Int },
+    /// What an axis of a tensor was reduced to, without that axis, meets the tensor number by number.
+    Reduced(Lost),
     /// Two tensors that are joined, along another axis.
     Join { left: Shape, right: Shape, axis: Option<usize> },
     /// An axis that there is not.
@@ -40,6 +42,8 @@ pub(super) enum Fault {
     Bounds { index: i64, axis: usize, size: i64 },
     /// The state that a recurrent layer starts from.
     State { gets: Shape, wants: Vec<Int> },
+    /// So many numbers for the channels of an image, which has another number of them.
+    PerChannel { numbers: i64, channels: i64 },
     /// Targets of a loss over classes.
     Classes { target: Shape, wants: Vec<Int>, indices: bool },
     /// Targets of a loss that wants both shapes the same.

@@ -2,7 +2,7 @@
 //! what runs in a `try`, where an error is expected, and what is one of several models.
 
 use super::faults::Fault;
-use super::needs::{Broken, broadcast, broken, product};
+use super::needs::{Broken, beside_reduced, broadcast, broken, product};
 use crate::apis::Need;
 use crate::interp::transfer::{Misplaced, misplaced_index};
 use crate::interp::{
@@ -142,7 +142,12 @@ fn call(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         Some(layer) => Subject::Layer { written: written(cx, layer), made: cx.heap.get(layer).site },
         None => Subject::Function(call.api.name),
     };
-    observe(cx, call.place, what, found, sure);
+    // What a pipeline applies is at fault where it was made.
+    let place = match found.fault {
+        Fault::PerChannel { .. } => call.layer.unwrap_or(call.place),
+        _ => call.place,
+    };
+    observe(cx, place, what, found, sure);
 }
 
 /// A layer as its constructor was called: the arguments that it has to be given.
@@ -177,6 +182,12 @@ fn make(cx: &mut Interp<'_>, call: &Invocation<'_>) {
 
 fn operate(cx: &mut Interp<'_>, operation: &Operation<'_>) {
     let (left, right) = (operation.left, operation.right);
+    if let Operator::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div)) =
+        operation.operator
+        && let Some(found) = beside_reduced(left, right, false).or_else(|| beside_reduced(right, left, false))
+    {
+        return observe(cx, operation.place, Subject::Operator(sign(op)), found, Confidence::High);
+    }
     let (Some(a), Some(b)) = (&left.shape, &right.shape) else { return };
     let (fault, symbol) = match operation.operator {
         Operator::Binary(BinaryOp::MatMul) => (product(a, b), "@"),
@@ -239,12 +250,17 @@ pub(super) fn observe(cx: &mut Interp<'_>, place: Place, what: Subject, found: B
         Fault::Size { .. } if has_own_size(&found.input) => cx.is_provided_for_input(found.input.made, place),
         _ => cx.is_provided_for(),
     };
-    if sure < Confidence::High || provided || doubtful || resizes(cx) {
+    // What was reduced along an axis is a tensor for sure.
+    let least = match found.fault {
+        Fault::Reduced(_) => Confidence::Medium,
+        _ => Confidence::High,
+    };
+    if sure < least || provided || doubtful || resizes(cx) {
         return;
     }
     let Broken { fault, input, other, argument } = found;
     let confidence = match fault {
-        Fault::Rows { .. } => Confidence::Medium,
+        Fault::Rows { .. } | Fault::Reduced(_) => Confidence::Medium,
         // They may be equal by chance.
         Fault::Size { ref gets, ref wants, .. } if !gets.surely_differs(wants) => Confidence::Medium,
         _ => Confidence::High,

@@ -6,7 +6,7 @@ use crate::apis::{Apply, Need};
 use crate::interp::transfer::build::{Sequence, ints_of, known_ints, named, sequence};
 use crate::interp::transfer::{dims, exceeding_window};
 use crate::interp::{Interp, Invocation};
-use crate::values::{Int, ObjId, Shape, Tensor, Value};
+use crate::values::{Int, ObjId, Relation, Shape, Tensor, Value};
 use std::rc::Rc;
 
 /// What was found wrong, and the operands that it is about: what arrived, and what it met.
@@ -112,13 +112,16 @@ impl Applied<'_, '_> {
             Need::Count => of_input(self.count(0)),
             Need::CountEach => of_input(self.count(1)),
             Need::Dense => of_input(self.dense()),
-            Need::Expand => of_input(self.expand()),
+            Need::Expand => {
+                of_input(self.expand()).or_else(|| beside_reduced(&self.tensor(0)?, &self.tensor(1)?, true))
+            }
             Need::Axis => of_input(self.axis()),
             Need::Axes => of_input(self.axes()),
             Need::Numbers => self.numbers(),
             Need::Window => of_input(self.window()),
             Need::Product => self.product(),
             Need::Weight => self.weight(),
+            Need::PerChannel => of_input(self.per_channel()),
             Need::Broadcast => self.broadcast(),
             Need::Meet => self.meet(),
             // Of devices and graphs.
@@ -148,6 +151,23 @@ impl Applied<'_, '_> {
             return Some(Broken { fault, input: self.tensor(0)?, other: None, argument: None });
         }
         self.sized(shape[shape.len() - rank - 1].clone(), "channels")
+    }
+
+    fn per_channel(&self) -> Option<Fault> {
+        let shape = self.shape(0)?;
+        let channels = shape.get(shape.len().checked_sub(3)?)?;
+        let channels = channels.known().filter(|_| !channels.is_given())?;
+        let is_wrong = |numbers: &i64| *numbers > 1 && *numbers != channels;
+        let numbers = (1..self.need.args.len()).filter_map(|index| self.length(index)).find(is_wrong)?;
+        Some(Fault::PerChannel { numbers, channels })
+    }
+
+    /// How many numbers there are in a sequence.
+    fn length(&self, index: usize) -> Option<i64> {
+        match sequence(self.cx, &self.value(index))? {
+            Sequence::Exact(items) => i64::try_from(items.len()).ok(),
+            Sequence::Any(..) => None,
+        }
     }
 
     fn rank(&self) -> Option<Fault> {
@@ -290,6 +310,9 @@ impl Applied<'_, '_> {
     fn broadcast(&self) -> Option<Broken> {
         let all: Vec<Rc<Tensor>> = (0..self.need.args.len()).filter_map(|index| self.tensor(index)).collect();
         let (x, y) = (all.first()?, all.get(1)?);
+        if let Some(found) = beside_reduced(x, y, false).or_else(|| beside_reduced(y, x, false)) {
+            return Some(found);
+        }
         let fault = broadcast(x.shape.as_ref()?, y.shape.as_ref()?)?;
         Some(Broken { fault, input: x.clone(), other: Some(y.clone()), argument: None })
     }
@@ -340,6 +363,16 @@ fn rows(shape: &[Int], wanted: &[Int]) -> Option<Fault> {
     let fits = *row <= 0 || sample <= 0 || sample % row == 0 || row % sample == 0;
     // Of a known batch it is known whether it fails.
     (rest.len() >= 2 && !fits && !matches!(batch, Int::Known(_))).then_some(Fault::Rows { sample, row: *row })
+}
+
+/// A sum or a maximum of rows beside the rows: without the axis that it lost it is laid along another.
+pub(super) fn beside_reduced(reduced: &Rc<Tensor>, whole: &Rc<Tensor>, expanded: bool) -> Option<Broken> {
+    let lost = reduced.lost_beside(whole, expanded).filter(|_| !reduced.is_table && !whole.is_table)?;
+    // A product of a matrix with itself is the same turned around.
+    let may_be_turned = matches!(whole.relation.as_deref(), Some(Relation::Product(_)));
+    (!may_be_turned).then_some(())?;
+    let (input, other) = (whole.clone(), Some(reduced.clone()));
+    Some(Broken { fault: Fault::Reduced(lost), input, other, argument: None })
 }
 
 /// Whether two shapes cannot be factors of a matrix product.

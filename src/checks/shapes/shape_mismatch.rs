@@ -27,6 +27,12 @@ pub(super) static RULE: Rule = Rule {
 /// Before this release a sum over everything had one dimension, as had all other tensors of one number.
 const SCALARS: (&str, (u64, u64)) = ("torch", (0, 4));
 
+/// Before this release a reduction along an axis kept it.
+const REDUCED: (&str, (u64, u64)) = ("torch", (0, 2));
+
+/// Before this release as many channels were normalized as there were numbers for.
+const PER_CHANNEL: (&str, (u64, u64)) = ("torchvision", (0, 3));
+
 /// Since this release what is computed of a transposed tensor lies in memory as that does.
 const COPIES: (&str, (u64, u64)) = ("torch", (1, 7));
 
@@ -45,7 +51,18 @@ fn check(script: &Script, out: &mut Findings) {
             matches!(&misfit.fault, Fault::Scattered(turned) if turned.is_copy)
                 && !script.pins.allow_since(COPIES.0, COPIES.1)
         };
+        let kept = || {
+            matches!(misfit.fault, Fault::Reduced(_))
+                && !misfit.input.is_array
+                && !script.pins.allow_since(REDUCED.0, REDUCED.1)
+        };
+        let by_pairs = || {
+            matches!(misfit.fault, Fault::PerChannel { .. })
+                && !script.pins.allow_since(PER_CHANNEL.0, PER_CHANNEL.1)
+        };
         if misfit.excused.get()
+            || by_pairs()
+            || kept()
             || laid_out()
             || without_scalars()
             || misfit.in_trial && !is_called(script, misfit)
@@ -181,6 +198,16 @@ impl Words<'_, '_> {
             Fault::Broadcast { left, right, .. } => {
                 format!("{what}: shapes {} and {} cannot be broadcast", self.sizes(left), self.sizes(right))
             }
+            Fault::PerChannel { numbers, channels } => {
+                let unit = if *channels == 1 { "channel" } else { "channels" };
+                format!("{what} has {numbers} means or standard deviations for images of {channels} {unit}")
+            }
+            Fault::Reduced(lost) => {
+                let axis = lost.axis;
+                format!(
+                    "{what} aligns a reduction over dimension {axis} with another dimension of its operand"
+                )
+            }
             Fault::Join { left, right, .. } => {
                 format!("{what}: shapes {} and {} do not match", self.sizes(left), self.sizes(right))
             }
@@ -232,6 +259,9 @@ impl Words<'_, '_> {
             Fault::Size { gets, wants, .. } if !gets.surely_differs(wants) => {
                 format!("this raises an error unless {} equals {}", self.size(gets), self.size(wants))
             }
+            Fault::Reduced(_) => {
+                "this raises an error, or broadcasts where the sizes happen to be equal".to_owned()
+            }
             _ => "this raises an error".to_owned(),
         }
     }
@@ -255,6 +285,9 @@ impl Words<'_, '_> {
             Fault::Scattered(_) => Some(
                 "PyTorch raises `RuntimeError: view size is not compatible with input tensor's size and stride`"
                     .to_owned(),
+            ),
+            Fault::Reduced(_) => Some(
+                "the reduced dimension is gone, so that the result for a row is applied to a column".to_owned(),
             ),
             Fault::Several => Some(
                 "PyTorch raises `ValueError: only one element tensors can be converted to Python scalars`"
@@ -295,6 +328,14 @@ impl Words<'_, '_> {
                 )
             }
             Fault::Broadcast { .. } => "make the sizes equal, or one of them 1".to_owned(),
+            Fault::PerChannel { channels: 1, .. } => {
+                "pass one value, `(0.5,)`, or convert the images with `Grayscale(3)` first".to_owned()
+            }
+            Fault::PerChannel { .. } => "pass one value per channel".to_owned(),
+            Fault::Reduced(_) => {
+                let keeps = if self.misfit.input.is_array { "keepdims" } else { "keepdim" };
+                format!("keep the reduced dimension: `{keeps}=True`")
+            }
             Fault::Join { axis: Some(_), .. } => {
                 "all dimensions but the concatenated one must have equal sizes".to_owned()
             }
@@ -337,6 +378,9 @@ impl Words<'_, '_> {
         }
         if let Fault::Scattered(turned) = &self.misfit.fault {
             finding = finding.because(turned.at, "the dimensions are reordered here");
+        }
+        if let Fault::Reduced(lost) = &self.misfit.fault {
+            finding = finding.because(lost.at, "the dimension is reduced here");
         }
         if let Some(called) = self.misfit.stack.get().filter(|_| !self.misfit.in_trial) {
             finding = finding.because(called, "it is called here");

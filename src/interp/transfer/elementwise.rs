@@ -91,10 +91,16 @@ pub(crate) fn like(interp: &mut Interp, call: &Invocation) -> Value {
     result.has_axis = tensor.has_axis;
     result.cast = tensor.cast.filter(|_| !widens(call));
     result.relation = lost_epsilon(call, &tensor);
+    result.standing = alone(call).then(|| tensor.standing_of_each());
     if let Some(range) = call.api.range_function() {
         result.mark = tensor.mark.and_then(|(mark, place)| Some((kept_mark(range, mark)?, place)));
     }
     Value::tensor(written_into(interp, call, &result).unwrap_or(result))
+}
+
+/// Whether a call computes with one tensor only: what else it is given are numbers.
+fn alone(call: &Invocation) -> bool {
+    call.tensors().len() == 1
 }
 
 /// The guard of the operand that was lost before, or a bound that the dtype rounds to a whole number.
@@ -131,7 +137,15 @@ fn kept_mark(range: RangeFunction, mark: Mark) -> Option<Mark> {
 /// New numbers from several operands, each from those in its place.
 pub(crate) fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
     let values = arguments(interp, call);
-    Value::tensor(of_all(interp, call.place, &values))
+    let all = of_all(interp, call.place, &values);
+    Value::tensor(Tensor { standing: beside_numbers(&values), ..all })
+}
+
+/// What nothing but numbers are applied to has the shape that it had.
+pub(super) fn beside_numbers(values: &[Value]) -> Option<Standing> {
+    let mut others = values.iter().filter(|value| !is_number(value));
+    let only = others.next()?.as_tensor()?.standing_of_each();
+    others.next().is_none().then_some(only)
 }
 
 /// The operands that were given, `*tensors` one by one.

@@ -92,6 +92,7 @@ functions! {
     Chosen => draws::chosen,
     Chunk => shape::chunk,
     ClassIndices => tables::class_indices,
+    ClassTable => tables::class_table,
     Cloned => elementwise::cloned,
     ClosureResult => unknown,
     Compare => masks::compare,

@@ -1,7 +1,7 @@
 //! Python's operators on tensors and arrays.
 
 use super::build::*;
-use super::elementwise::{last_of_all, of_all};
+use super::elementwise::{beside_numbers, last_of_all, of_all};
 use super::layers::product_of;
 use super::masks::{is_judged, lifted_where, times_number};
 use crate::apis::Mark;
@@ -122,6 +122,7 @@ pub fn binary(
     };
     result.mark = kept_mark(op, left, right).or_else(|| kept_raw(op, left, right, result.range));
     result.last = kept_last(left, right).filter(|_| result.shape.is_none());
+    result.standing = beside_numbers(&values);
     Some(Value::tensor(result))
 }
 

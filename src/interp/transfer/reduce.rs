@@ -38,7 +38,7 @@ pub(crate) fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
     let axes = axes(interp, call, if given(call, Slot::OldDim).is_some() { Slot::OldDim } else { Slot::Dim });
     let keep = given(call, Slot::OldKeepdim).or_else(|| given(call, Slot::Keepdim));
-    let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(keep));
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(keep.clone()));
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
         None if is_mean(call) => tensor.dtype.filter(|dtype| dtype.is_float()),
@@ -46,7 +46,18 @@ pub(crate) fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     };
     let mark = tensor.mark.filter(|(mark, _)| *mark == Mark::Raw && averages(call));
     let relation = extreme(call, &tensor);
-    Value::tensor(Tensor { shape, dtype, mark, relation, ..result(interp, call.place, &[&tensor]) })
+    let standing = standing(call, &tensor, &axes, flag(keep));
+    Value::tensor(Tensor { shape, dtype, mark, relation, standing, ..result(interp, call.place, &[&tensor]) })
+}
+
+/// Of what is left without a single axis, which one that was; with it kept, the others meet it as before.
+fn standing(call: &Invocation, of: &Tensor, axes: &Axes, keep: Option<bool>) -> Option<Standing> {
+    match axes {
+        Axes::Some(axes) if axes.len() == 1 && keep == Some(false) => {
+            Some(of.without_axis(axes[0], call.place))
+        }
+        _ => None,
+    }
 }
 
 /// `norm-of-gradients x`: one number where the parameters are, in no graph.
@@ -81,13 +92,11 @@ fn is_mean(call: &Invocation) -> bool {
 /// `reduce-pair x dim`: the numbers and where they were.
 pub(crate) fn reduce_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let tensor = first(interp, call);
-    let shape = reduced_shape(
-        tensor.shape.as_deref(),
-        &axes(interp, call, Slot::Dim),
-        flag(given(call, Slot::Keepdim)),
-    );
-    let relation = extreme(call, &tensor);
-    let values = Tensor { shape, range: tensor.range, relation, ..result(interp, call.place, &[&tensor]) };
+    let (axes, keep) = (axes(interp, call, Slot::Dim), flag(given(call, Slot::Keepdim)));
+    let shape = reduced_shape(tensor.shape.as_deref(), &axes, keep);
+    let (relation, standing) = (extreme(call, &tensor), standing(call, &tensor, &axes, keep));
+    let result = result(interp, call.place, &[&tensor]);
+    let values = Tensor { shape, range: tensor.range, relation, standing, ..result };
     let positions = Relation::PlaceOfLargest(tensor.clone());
     let is_largest = matches!(values.relation.as_deref(), Some(Relation::Extreme(Extreme::Largest, _)));
     let relation = is_largest.then(|| Rc::new(positions));

@@ -36,6 +36,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
         averaged: false,
         backwards: None,
         turned: None,
+        standing: None,
         selects: source == Source::Mask && operands.iter().any(|operand| operand.selects),
         among: is_among(operands),
         learned: operands.iter().any(|operand| operand.learned),

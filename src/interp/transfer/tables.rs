@@ -56,6 +56,12 @@ pub(crate) fn table_column(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(kept(interp, &table).with_shape(shape))
 }
 
+/// `class-table`: of how many classes nobody knows, and what a row says is not what a column says.
+pub(crate) fn class_table(interp: &mut Interp, call: &Invocation) -> Value {
+    let shape = Rc::from([rows(interp, "classes"), rows(interp, "predicted classes")]);
+    Value::tensor(Tensor { source: Source::Mask, ..data(interp, call.place, shape, None) })
+}
+
 /// `class-indices x`: the number of a class for each row.
 pub(crate) fn class_indices(interp: &mut Interp, call: &Invocation) -> Value {
     let known = first(interp, call).shape.as_ref().and_then(|shape| shape.first().cloned());
