@@ -56,7 +56,7 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     let open = outlived(&group);
     if group.len() == 1 {
         let mut only = joined(group, |other| other.message.clone());
-        only.help.extend(open.map(|(_, help)| help));
+        only.help.extend(open.map(|(_, help)| format!("or {help}")));
         return only;
     }
     let group = led(group);
@@ -71,6 +71,9 @@ fn same_side(group: Vec<Diagnostic>) -> Diagnostic {
     if let Some(message) = message {
         first.related.insert(0, Label { place: first.place, message: first.message });
         first.message = message;
+        // What is said of the first name does not hold of the others.
+        first.notes = first.notes.split_off(first.notes.len() - 1);
+        first.help.clear();
     }
     first.help.extend(help);
     first
@@ -84,7 +87,7 @@ fn outlived(group: &[Diagnostic]) -> Option<(String, String)> {
     let names = plural(group.len(), "name");
     let message = format!("releases after {package} {release} lack {names} used here: this raises an error");
     let them = if group.len() == 1 { "it" } else { "them all" };
-    Some((message, format!("or require {package} {release}, which has {them}")))
+    Some((message, format!("require {package} {release}, which has {them}")))
 }
 
 /// The finding whose fix may be trusted most comes first: its place is one that the fix of all mends.

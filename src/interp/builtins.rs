@@ -55,7 +55,8 @@ impl<'p> Interp<'p> {
                 } else if let (Some(module), Some(value)) = (first.and_then(Value::as_obj), call.arg(2, "")) {
                     let value = value.clone();
                     self.open_options(module);
-                    if call.arg(1, "").is_some_and(Value::is_unknown) {
+                    // Layers under numbered names lie beside each other.
+                    if value.as_obj().is_none() {
                         self.overwritten_by_name(module, &value);
                     }
                     self.register_unnamed(module, &value);

@@ -108,6 +108,8 @@ const MOST_BLANKS: usize = 5;
 
 /// A script of fewer statements may be a sketch.
 const SHORT: usize = 60;
+/// And so may one that uses other files of its project.
+const SHORT_AMONG_OTHERS: usize = 30;
 
 /// Stars that lead on to further ones are followed so far.
 const MOST_STARS: usize = 64;
@@ -169,7 +171,7 @@ fn keep_mistakes(project: &Project, module: &Module, found: &mut Vec<(Ustr, Span
     found.retain(|found| !(is_piece && is_outside(found)));
 }
 
-/// What is short and uses nothing of its project stands for a script, and leaves open where the data comes from.
+/// What is short stands for a script, and leaves open where the data comes from.
 fn is_sketch(project: &Project, module: &Module) -> bool {
     let is_own =
         |level: u32, name: Option<Ustr>| matches!(project.resolve(module.file, level, name), Target::File(_));
@@ -178,7 +180,8 @@ fn is_sketch(project: &Project, module: &Module) -> bool {
         StmtKind::ImportFrom { level, module, .. } => is_own(*level, *module),
         _ => false,
     };
-    module.tree.stmts.len() < SHORT && !module.tree.stmts.iter().any(links)
+    let count = module.tree.stmts.len();
+    count < SHORT_AMONG_OTHERS || count < SHORT && !module.tree.stmts.iter().any(links)
 }
 
 /// What imports nothing was cut out of a script.
