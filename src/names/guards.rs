@@ -228,8 +228,18 @@ fn answers(tree: &Tree, asking: &[u32]) -> FxHashSet<Ustr> {
 
 /// `hasattr`, `__version__`, `HAS_FOO`, `TORCH_GE_2_1`, `is_foo_available`, `K.backend()`.
 fn is_question(name: &str) -> bool {
-    const PARTS: [&str; 9] =
-        ["hasattr", "getattr", "version", "available", "has_", "_has", "compat", "support", "_ge_"];
+    const PARTS: [&str; 10] = [
+        "hasattr",
+        "getattr",
+        "version",
+        "available",
+        "has_",
+        "_has",
+        "compat",
+        "support",
+        "_ge_",
+        "type_checking",
+    ];
     let name = name.to_ascii_lowercase();
     name == "backend" || PARTS.iter().any(|part| name.contains(part))
 }

@@ -52,6 +52,11 @@ const STANDARD: [&str; 32] = [
     "warnings",
 ];
 
+/// Whether a plain import in a package means Python's own module.
+pub fn is_standard(top: &str) -> bool {
+    STANDARD.binary_search(&top).is_ok()
+}
+
 /// Where a module was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -162,7 +167,7 @@ impl Lookup {
     pub(crate) fn plain(&self, dir: &Path, dotted: &str) -> Option<Found> {
         let roots = self.roots(dir);
         let top = dotted.split('.').next().unwrap_or(dotted);
-        let own = roots.packages.iter().filter(|_| STANDARD.binary_search(&top).is_err());
+        let own = roots.packages.iter().filter(|_| !is_standard(top));
         let mut folder = None;
         for root in roots.paths.iter().chain(own) {
             match self.below(root, dotted) {

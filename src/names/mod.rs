@@ -20,6 +20,7 @@ pub use guards::{guards, is_only_looked_up};
 pub use imported::{Mention, mentions, qualified, spelled, uses_of_import};
 pub use imports::{Imports, Worth};
 pub use library::Library;
+pub use lookup::is_standard;
 pub use project::{Module, Project, Target};
 pub use relations::{Act, LoopIndex, Origin, Relations, Subject, subject_of};
 pub use set::NameSet;

@@ -32,6 +32,16 @@ impl Page {
         out
     }
 
+    /// Files that the examples import, with their names: blocks before the example that begin with `# NAME.py`.
+    fn companions(&self) -> Vec<(String, String)> {
+        let named = |code: String| {
+            let name =
+                code.lines().next()?.strip_prefix("# ").filter(|name| name.ends_with(".py"))?.to_owned();
+            Some((name, code))
+        };
+        self.examples("What it does").into_iter().filter_map(named).collect()
+    }
+
     /// The Python blocks of a section.
     fn examples(&self, section: &str) -> Vec<String> {
         let sections = self.sections();
@@ -113,6 +123,9 @@ fn examples_raise_exactly_their_marks() {
     let mut paths = Vec::new();
     let mut wanted = Vec::new();
     for page in pages() {
+        for (name, code) in page.companions() {
+            std::fs::write(folder.join(name), code).unwrap();
+        }
         for (kind, section) in [("bad", "Example"), ("good", "Use instead")] {
             for (number, code) in page.examples(section).iter().enumerate() {
                 let path = folder.join(format!("{}_{kind}_{number}.py", page.id));

@@ -131,6 +131,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("train-data-as-test-data", "validation accuracy equals training accuracy"),
     ("trainable-without-recompile", "Discrepancy between trainable weights and collected trainable weights"),
     ("unconvertible-tensor", "Can't call numpy() on Tensor that requires grad"),
+    ("undefined-import", "ImportError: cannot import name"),
     ("undefined-name", "NameError: name is not defined"),
     ("undersized-output", "is out of bounds for dimension 0 with size"),
     ("undetached-hidden-state", "Trying to backward through the graph a second time"),

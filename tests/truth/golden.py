@@ -67,7 +67,7 @@ def scripts() -> Iterator[Script]:
         text = path.read_text()
         yield Script(str(path.relative_to(ROOT)), text, tuple(marks(text)))
     for page in sorted((ROOT / "rules").glob("*.md")):
-        blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+        blocks = re.findall(r"```python\n(?!# \w+\.py\n)(.*?)```", page.read_text(), re.S)
         expected = tuple(marks(blocks[0])) if blocks else ()
         if expected:
             yield Script(f"rules/{page.name}", blocks[0], expected)

@@ -3,6 +3,7 @@
 
 mod always_true_option;
 mod bare_hooks;
+mod brought;
 mod framework_arguments;
 mod handed_hooks;
 mod hidden_attribute;
@@ -17,6 +18,7 @@ mod slips;
 mod super_arguments;
 mod tried;
 mod tuple_for_tensor;
+mod undefined_import;
 mod undefined_name;
 mod untyped_option;
 
@@ -30,6 +32,7 @@ pub(super) static CONCERN: Concern = Concern {
         &mismatched_unpacking::RULE,
         &missing_attribute::RULE,
         &skipped_context::RULE,
+        &undefined_import::RULE,
         &undefined_name::RULE,
         &untyped_option::RULE,
     ],

@@ -1,11 +1,12 @@
 //! Names that nothing defines.
 
+use super::brought::{brought_by_stars, names_by_text};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::names::{Module, Names, Project, Scope, Target, guards};
-use crate::report::{Confidence, FileId, Place, Severity, Span};
+use crate::report::{Confidence, Place, Severity, Span};
 use crate::source::Kind;
-use crate::syntax::{ExprKind, Function, ImportNames, Stmt, StmtId, StmtKind, Tree, faults};
+use crate::syntax::{ExprKind, Function, Stmt, StmtKind, Tree, faults};
 use crate::trace::At;
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
@@ -41,11 +42,6 @@ const OF_PYTHON2: [(&str, &str); 12] = [
     ("unicode", "str"),
     ("xrange", "range"),
 ];
-
-/// Functions by which a script reaches its names as a dictionary.
-const BY_TEXT: [&str; 5] = ["dir", "exec", "globals", "locals", "vars"];
-/// Modules whose attributes become names everywhere.
-const OF_BUILTINS: [&str; 2] = ["__builtin__", "builtins"];
 
 /// What names like these are imported as by nearly all who use them.
 const USUAL: [(&str, &str); 43] = [
@@ -110,9 +106,6 @@ const MOST_BLANKS: usize = 5;
 const SHORT: usize = 60;
 /// And so may one that uses other files of its project.
 const SHORT_AMONG_OTHERS: usize = 30;
-
-/// Stars that lead on to further ones are followed so far.
-const MOST_STARS: usize = 64;
 
 fn check(script: &Script, out: &mut Findings) {
     let module = script.project.module(script.file);
@@ -243,80 +236,4 @@ fn nearest(names: &Names, name: Ustr) -> Option<Ustr> {
     all.filter(|other| name.len() >= LONG && strsim::damerau_levenshtein(other, &name) == NEAR)
         .filter(|other| !is_another(other))
         .min_by_key(Ustr::as_str)
-}
-
-/// Whether names may be made that are nowhere written as such.
-fn names_by_text(project: &Project, file: FileId) -> bool {
-    let Module { tree, names, .. } = project.module(file);
-    let own = project.module_name(file);
-    let is_builtins = |name: &Ustr| OF_BUILTINS.contains(&name.as_str());
-    names.bindings.keys().any(is_builtins)
-        || tree.body.iter().any(|stmt| fills_module(tree, *stmt, own))
-        || tree.exprs.iter().any(|expr| match &expr.kind {
-            ExprKind::Call { callee, args } => match &tree.expr(*callee).kind {
-                // `vars(args)` is of another namespace.
-                ExprKind::Name(name) => {
-                    BY_TEXT.contains(&name.as_str()) && (args.is_empty() || name == "exec")
-                }
-                _ => false,
-            },
-            ExprKind::Attribute { base, name, .. } => {
-                *name == "modules" && matches!(tree.expr(*base).kind, ExprKind::Name(name) if name == "sys")
-            }
-            _ => false,
-        })
-}
-
-/// `_init_api("package.module")`, `register(__name__)`: a call for its own sake that is told which module this is.
-fn fills_module(tree: &Tree, stmt: StmtId, own: Option<Ustr>) -> bool {
-    let StmtKind::Expr(expr) = tree.stmt(stmt).kind else { return false };
-    let ExprKind::Call { args, .. } = &tree.expr(expr).kind else { return false };
-    args.iter().any(|arg| match &tree.expr(arg.value).kind {
-        ExprKind::Name(name) => *name == "__name__",
-        ExprKind::Str(text) => own.is_some_and(|own| own.as_str() == &**text),
-        _ => false,
-    })
-}
-
-/// What the stars of a file bring, where all of them lead to files of the project.
-fn brought_by_stars(project: &Project, file: FileId) -> Option<FxHashSet<Ustr>> {
-    let mut brought = FxHashSet::default();
-    let mut seen = FxHashSet::from_iter([file]);
-    let mut next = starred(project, file)?;
-    while let Some(file) = next.pop() {
-        if !seen.insert(file) {
-            continue;
-        }
-        if seen.len() > MOST_STARS {
-            return None;
-        }
-        let module = project.module(file);
-        if names_by_text(project, file) {
-            return None;
-        }
-        match &module.names.dunder_all {
-            Some(all) => brought.extend(all.iter().copied()),
-            None => {
-                brought.extend(module.names.bindings.keys().copied());
-                brought.extend(module.names.rebound.iter().copied());
-            }
-        }
-        next.extend(starred(project, file)?);
-    }
-    Some(brought)
-}
-
-/// The files whose names a file takes over; `None` where one is not of the project.
-fn starred(project: &Project, file: FileId) -> Option<Vec<FileId>> {
-    let tree = &project.module(file).tree;
-    let stars = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
-        StmtKind::ImportFrom { level, module, names: ImportNames::Star } => Some((*level, *module)),
-        _ => None,
-    });
-    stars
-        .map(|(level, module)| match project.resolve(file, level, module) {
-            Target::File(file) => Some(file),
-            Target::Namespace(_) | Target::Outside => None,
-        })
-        .collect()
 }
