@@ -106,6 +106,7 @@ fn stars_and_dunder_all() {
     assert_eq!(of("__all__ = []").1.dunder_all.as_deref(), Some(&[][..]));
     assert_eq!(of("__all__ = ['a'] + b.__all__").1.dunder_all, None);
     assert_eq!(of("__all__ = ['a']\n__all__.remove('a')").1.dunder_all, None);
+    assert_eq!(of("try:\n    __all__ = ['a']\nexcept E:\n    __all__ = []").1.dunder_all, None);
     assert_eq!(of("x = 1").1.dunder_all, None);
 }
 

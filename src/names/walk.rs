@@ -409,7 +409,12 @@ impl Walk<'_> {
     fn assign_all(&mut self, targets: &[ExprId], value: ExprId) {
         if targets.iter().any(|target| self.is_all(*target)) {
             let mut list = Vec::new();
-            self.all = if self.strings(value, &mut list) { All::Listed(list) } else { All::Computed };
+            let is_plain = self.strings(value, &mut list);
+            // Of several lists, as in the arms of a `try`, nobody knows which one holds.
+            self.all = match self.all {
+                All::Absent if is_plain => All::Listed(list),
+                _ => All::Computed,
+            };
         }
     }
 

@@ -77,8 +77,9 @@ fn is_surely_meant(script: &Script, file: FileId, from: Ustr, name: Ustr) -> boo
     if is_standard(top) || !matches!(index::ask(&format!("{from}.{name}")), Answer::Unknown) {
         return false;
     }
-    // Where the project itself imports the file by another name, a package may be meant that is installed.
-    if script.project.module_name(file) != Some(from) {
+    // Where the project itself imports the file by another name, a package may be meant that is installed. Two have no
+    // dotted name in common.
+    if script.project.module_name(file) != Some(from) && !from.contains('.') {
         return false;
     }
     let here = script.project.path(script.file);
