@@ -3,6 +3,7 @@
 use super::bare_hooks::unfit_hooks;
 use super::framework_arguments::lacking_arguments;
 use super::handed_hooks::outgrown_hooks;
+use super::slips::{NEAR, nearest};
 use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
@@ -31,9 +32,6 @@ pub(super) static CHECKER: Checker = Checker { on_unfit_call: Some(on_unfit_call
 
 /// What becomes of a call that does not fit.
 pub(super) const RAISES: &str = "this raises TypeError as soon as it is reached";
-
-/// Further apart than this is another word.
-const NEAR: usize = 2;
 
 /// What a call of an instance runs.
 const CALLED: [&str; 3] = ["forward", "__call__", "call"];
@@ -246,9 +244,8 @@ fn report(script: &Script, at: &At, seen: &Mismatch, out: &mut Findings) {
 /// The parameter that is meant by one that does not exist.
 fn near(seen: &Mismatch) -> Option<Ustr> {
     let Unfit::Unexpected(name) = &seen.unfit else { return None };
-    let distance = |other: &Ustr| strsim::damerau_levenshtein(name, other);
     let free = seen.takes.iter().filter(|other| !seen.given.contains(other));
-    free.copied().min_by_key(distance).filter(|other| name.len() > NEAR + 1 && distance(other) <= NEAR)
+    nearest(*name, NEAR, free.copied()).filter(|_| name.len() > NEAR + 1)
 }
 
 pub(super) fn listed(names: &[Ustr]) -> String {

@@ -1,6 +1,7 @@
 //! Options of the command line that no parser declares: their namespace lacks the attribute.
 
 use super::missing_attribute::{RAISES, RULE};
+use super::slips::{NEAR, nearest};
 use crate::facts::{Findings, Script};
 use crate::interp::Interp;
 use crate::report::Place;
@@ -8,9 +9,6 @@ use crate::syntax::{Arg, ArgKind, CompareOp, ExprId, ExprKind, StmtKind, Tree};
 use crate::values::Value;
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
-
-/// Further apart than this is another word.
-const NEAR: usize = 2;
 
 /// What asks for an attribute by its name, or gives it.
 const ASKING: [&str; 4] = ["delattr", "getattr", "hasattr", "setattr"];
@@ -45,9 +43,8 @@ pub(super) fn unknown_option(cx: &mut Interp<'_>, value: &Value, name: Ustr) -> 
         return None;
     }
     let object = cx.heap.get(namespace);
-    let distance = |other: &Ustr| strsim::damerau_levenshtein(&name, other);
-    let near = object.attrs.iter().map(|(other, _)| *other).min_by_key(distance);
-    let near = near.filter(|other| name.len() > NEAR + 1 && distance(other) <= NEAR);
+    let there = object.attrs.iter().map(|(other, _)| *other);
+    let near = nearest(name, NEAR, there).filter(|_| name.len() > NEAR + 1);
     Some(UnknownOption { name, near, parsed: object.site })
 }
 

@@ -119,3 +119,12 @@ impl Known {
         })
     }
 }
+
+/// Further apart than this is another word.
+pub(super) const NEAR: usize = 2;
+
+/// Of the names that are there the one that is meant by another: the nearest, and of several the first.
+pub(super) fn nearest(name: Ustr, within: usize, there: impl Iterator<Item = Ustr>) -> Option<Ustr> {
+    let distance = |other: &Ustr| strsim::damerau_levenshtein(&name, other);
+    there.min_by_key(distance).filter(|other| distance(other) <= within)
+}

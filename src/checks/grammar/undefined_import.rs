@@ -1,6 +1,7 @@
 //! Names that are imported from a file of the project which does not have them.
 
 use super::brought::{brought_by_stars, names_by_text};
+use super::slips::{NEAR, nearest};
 use crate::apis::index::{self, Answer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -21,8 +22,6 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Further apart than this is another word.
-const NEAR: usize = 2;
 /// Folders around a script from which it may be run.
 const MOST_FOLDERS: usize = 8;
 /// A module with this answers for any name.
@@ -108,8 +107,9 @@ fn report(script: &Script, out: &mut Findings, file: FileId, item: &ImportItem) 
         _ => stem,
     };
     let name = item.name;
-    let near = nearest(script.project, file, name);
-    let help = match near {
+    let mut there: Vec<Ustr> = script.project.module(file).names.bindings.keys().copied().collect();
+    there.sort_by_key(Ustr::as_str);
+    let help = match nearest(name, NEAR.min(name.len() / 3), there.into_iter()) {
         Some(near) => format!("`{near}` is defined there: is it meant?"),
         None => format!("define `{name}` there, or import it from where it is"),
     };
@@ -118,11 +118,4 @@ fn report(script: &Script, out: &mut Findings, file: FileId, item: &ImportItem) 
         .note("Python raises an `ImportError` where this runs")
         .help(help);
     out.push(finding, &at);
-}
-
-fn nearest(project: &Project, file: FileId, name: Ustr) -> Option<Ustr> {
-    let names = &project.module(file).names;
-    let distance = |other: &Ustr| strsim::damerau_levenshtein(other, &name);
-    let near = names.bindings.keys().copied().filter(|other| distance(other) <= NEAR.min(name.len() / 3));
-    near.min_by_key(|other| (distance(other), other.as_str()))
 }
