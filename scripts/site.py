@@ -246,6 +246,8 @@ def rule_page(trainlint, rule, mark):
         # The marks are for the tests of the repository; nobody writes them.
         script = re.sub(r"  # expect(-pedantic)?: [a-z-]+(, [a-z-]+)*$", "", bad[1], flags=re.M)
         (Path(folder) / "train.py").write_text(script, encoding="utf-8")
+        for name, code in companions(page):
+            (Path(folder) / name).write_text(code, encoding="utf-8")
         printed = what_it_prints(trainlint, folder, rule)
         diff = what_it_fixes(trainlint, folder)
         replayed = what_it_replays(trainlint, folder, rule) if mark["replay"] else ""
@@ -254,6 +256,11 @@ def rule_page(trainlint, rule, mark):
     page = page.replace("\n\n", f"\n\n{chips(rule, mark, replayed)}\n\n", 1)
     page = insert_after(page, "Fix safety", f"{diff}\n{replayed}")
     return f"---\ndescription: {json.dumps(rule['summary'])}\n---\n" + renamed(for_site(page))
+
+
+def companions(page):
+    """The files that the example imports, with their names: blocks that begin with `# NAME.py`."""
+    return re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", page, re.S | re.M)
 
 
 def chips(rule, mark, replayed):
