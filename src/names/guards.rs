@@ -118,7 +118,7 @@ fn broken(tree: &Tree) -> impl Iterator<Item = Span> {
     tree.lines.iter().filter(is_guessed).copied()
 }
 
-/// What follows a `return` or `raise` in its block, and the arm of `if False:`.
+/// What follows a `return` or `raise` in its block, the arm of `if False:`, and what a `False and` is before.
 fn unreached(tree: &Tree) -> Vec<Span> {
     let of_functions = tree.functions.iter().filter_map(|function| match &function.body {
         FunctionBody::Block(body) => Some(&**body),
@@ -139,15 +139,23 @@ fn unreached(tree: &Tree) -> Vec<Span> {
         _ => &[],
     });
     let closed = arms.filter_map(|(test, body)| {
-        let is_closed = match &tree.expr(*test).kind {
-            ExprKind::False => true,
-            ExprKind::Int(value) => *value == 0,
-            _ => false,
-        };
-        let (first, last) = (body.first().filter(|_| is_closed)?, body.last()?);
+        let (first, last) = (body.first().filter(|_| is_false(tree, *test))?, body.last()?);
         Some(Span::new(tree.stmt(*first).span.start, tree.stmt(*last).span.end))
     });
-    left.chain(closed).collect()
+    let cut = tree.exprs.iter().filter(|expr| is_conjunction_with_false(tree, expr)).map(|expr| expr.span);
+    left.chain(closed).chain(cut).collect()
+}
+
+/// Whether a test is written as one that never holds.
+fn is_false(tree: &Tree, test: ExprId) -> bool {
+    let test = tree.expr(test);
+    matches!(test.kind, ExprKind::False | ExprKind::Int(0)) || is_conjunction_with_false(tree, test)
+}
+
+/// `False and DEBUG`: of several parts the first is never followed by another.
+fn is_conjunction_with_false(tree: &Tree, expr: &Expr) -> bool {
+    let ExprKind::Bool { and: true, items } = &expr.kind else { return false };
+    items.first().is_some_and(|first| is_false(tree, *first))
 }
 
 /// Annotations, which may never be evaluated.

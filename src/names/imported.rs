@@ -50,6 +50,11 @@ pub fn qualified(tree: &Tree, names: &Names, expr: ExprId) -> Option<String> {
     Some(attributes.iter().fold(start.clone(), |path, attribute| format!("{path}.{attribute}")))
 }
 
+/// Whether one import binds a name in this file, and nothing else.
+pub fn is_only_imported(tree: &Tree, names: &Names, name: Ustr) -> bool {
+    roots(tree, names).contains_key(&name)
+}
+
 /// Where a name is used that an import of this path binds, and nothing else; `None` where it may mean something else.
 pub fn uses_of_import(tree: &Tree, names: &Names, path: &str) -> Option<Vec<ExprId>> {
     let mut bound = roots(tree, names).iter().filter(|(_, root)| *root == path);

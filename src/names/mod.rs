@@ -17,7 +17,7 @@ mod walk;
 
 pub use called::{Star, bare_calls, starred_calls};
 pub use guards::{guards, is_only_looked_up};
-pub use imported::{Mention, mentions, qualified, spelled, uses_of_import};
+pub use imported::{Mention, is_only_imported, mentions, qualified, spelled, uses_of_import};
 pub use imports::{Imports, Worth};
 pub use library::Library;
 pub use lookup::is_standard;

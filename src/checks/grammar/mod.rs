@@ -12,6 +12,7 @@ mod mismatched_arguments;
 mod mismatched_unpacking;
 mod missing_attribute;
 mod missing_option;
+mod module_reads;
 mod option_uses;
 mod skipped_context;
 mod slips;

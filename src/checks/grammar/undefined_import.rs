@@ -1,19 +1,20 @@
-//! Names that are imported from a file of the project which does not have them.
+//! Names that are imported from a file of the project, or read in it, which does not have them.
 
 use super::brought::{brought_by_stars, names_by_text};
+use super::module_reads::reads_of_modules;
 use super::slips::{NEAR, nearest};
 use crate::apis::index::{self, Answer};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::names::{Project, Target, guards, is_standard};
-use crate::report::{Confidence, FileId, Place, Severity};
+use crate::report::{Confidence, FileId, Place, Severity, Span};
 use crate::syntax::{ImportItem, ImportNames, StmtKind, faults};
 use crate::trace::At;
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "undefined-import",
-    summary: "a name is imported from a file that does not define it",
+    summary: "a name is imported or read from a file that does not define it",
     group: Group::Syntax,
     severity: Severity::Error,
     since: "0.1.0",
@@ -28,9 +29,13 @@ const MOST_FOLDERS: usize = 8;
 const BY_FUNCTION: &str = "__getattr__";
 
 fn check(script: &Script, out: &mut Findings) {
-    let module = script.project.module(script.file);
-    let tree = &module.tree;
-    let guarded = guards(tree);
+    let guarded = guards(&script.project.module(script.file).tree);
+    imported(script, &guarded, out);
+    reads_of_modules(script, &guarded, out);
+}
+
+fn imported(script: &Script, guarded: &[Span], out: &mut Findings) {
+    let tree = &script.project.module(script.file).tree;
     for stmt in &tree.stmts {
         let StmtKind::ImportFrom { level, module: from, names: ImportNames::Items(items) } = &stmt.kind
         else {
@@ -47,13 +52,13 @@ fn check(script: &Script, out: &mut Findings) {
                 && (*level > 0 || from.is_some_and(|from| is_surely_meant(script, file, from, item.name)))
         };
         for item in items.iter().filter(is_lost) {
-            report(script, out, file, item);
+            report(script, out, &Lost { file, name: item.name, span: item.span, raises: "ImportError" });
         }
     }
 }
 
 /// Whether a file surely does not have a name: nothing in it binds it, and nothing unseen may.
-fn lacks(project: &Project, file: FileId, name: Ustr) -> bool {
+pub(super) fn lacks(project: &Project, file: FileId, name: Ustr) -> bool {
     let module = project.module(file);
     let names = &module.names;
     let is_package = project.path(file).file_stem().is_some_and(|stem| stem == "__init__");
@@ -71,9 +76,13 @@ fn lacks(project: &Project, file: FileId, name: Ustr) -> bool {
 
 /// Whether an absolute import means this file: no package of that name has it, and no file under the same name in a
 /// folder from which the script may be run.
-fn is_surely_meant(script: &Script, file: FileId, from: Ustr, name: Ustr) -> bool {
+pub(super) fn is_surely_meant(script: &Script, file: FileId, from: Ustr, name: Ustr) -> bool {
     let top = from.split('.').next().unwrap_or(&from);
-    if is_standard(top) || !matches!(index::ask(&format!("{from}.{name}")), Answer::Unknown) {
+    // A file that imports its own name means another, of Python or of a package.
+    if file == script.file
+        || is_standard(top)
+        || !matches!(index::ask(&format!("{from}.{name}")), Answer::Unknown)
+    {
         return false;
     }
     // Where the project itself imports the file by another name, a package may be meant that is installed. Two have no
@@ -95,8 +104,17 @@ fn is_surely_meant(script: &Script, file: FileId, from: Ustr, name: Ustr) -> boo
     })
 }
 
-fn report(script: &Script, out: &mut Findings, file: FileId, item: &ImportItem) {
-    let at = At::of_text(Place::new(script.file, item.span), Confidence::High);
+/// A name that a file does not have.
+pub(super) struct Lost {
+    pub file: FileId,
+    pub name: Ustr,
+    pub span: Span,
+    pub raises: &'static str,
+}
+
+pub(super) fn report(script: &Script, out: &mut Findings, lost: &Lost) {
+    let &Lost { file, name, span, raises } = lost;
+    let at = At::of_text(Place::new(script.file, span), Confidence::High);
     let path = script.project.path(file);
     let stem = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let place = match stem.as_str() {
@@ -106,7 +124,6 @@ fn report(script: &Script, out: &mut Findings, file: FileId, item: &ImportItem) 
         }
         _ => stem,
     };
-    let name = item.name;
     let mut there: Vec<Ustr> = script.project.module(file).names.bindings.keys().copied().collect();
     there.sort_by_key(Ustr::as_str);
     let help = match nearest(name, NEAR.min(name.len() / 3), there.into_iter()) {
@@ -115,7 +132,7 @@ fn report(script: &Script, out: &mut Findings, file: FileId, item: &ImportItem) 
     };
     let finding = script
         .finding(RULE.id, RULE.severity, &at, format!("`{place}` defines no `{name}`"))
-        .note("Python raises an `ImportError` where this runs")
+        .note(format!("Python raises an `{raises}` where this runs"))
         .help(help);
     out.push(finding, &at);
 }
