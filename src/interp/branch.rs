@@ -2,7 +2,8 @@
 //! `if`, `try` and `match` are branches; the condition says when an arm is taken.
 
 use super::{
-    ArmEnd, Branch, Interp, Test, Tried, Uncalled, apart, apart::Rest, left_out, questions, stmt::Flow,
+    ArmEnd, Branch, Interp, Test, Tried, Uncalled, answered, apart, apart::Rest, left_out, questions,
+    stmt::Flow,
 };
 use crate::report::Confidence;
 use crate::syntax::*;
@@ -187,9 +188,11 @@ impl<'p> Interp<'p> {
                         break;
                     }
                     interp.refine(*test, false);
+                    answered::recall(interp, *test, false);
                 }
                 if let Some(test) = arm.test {
                     interp.refine(test, true);
+                    answered::recall(interp, test, true);
                 }
                 let flow = interp.arm(arm);
                 interp.after_last(flow, arm.test)
@@ -296,6 +299,7 @@ impl<'p> Interp<'p> {
             self.choose_gpu(other, one);
         }
         self.note_left_behind(when, &ends);
+        let left = answered::left(self, rest.tests, &ends);
         let mut through: Option<heap::Writes> = None;
         let mut stopped = None;
         for (flow, writes) in ends {
@@ -317,6 +321,7 @@ impl<'p> Interp<'p> {
         match (through, stopped) {
             (Some(writes), _) => {
                 self.heap.apply(writes);
+                answered::keep(self, left);
                 Flow::Next
             }
             (None, Some((exit, writes))) => {

@@ -4,6 +4,7 @@
 
 mod alternatives;
 mod ambient;
+mod answered;
 mod apart;
 mod api;
 mod arguments;

@@ -72,7 +72,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The question that a test asks, if its answer stays the same for as long as its body runs.
-    fn question_in(&mut self, test: ExprId) -> Option<Asked> {
+    pub(super) fn question_in(&mut self, test: ExprId) -> Option<Asked> {
         let key = (self.file(), test);
         let known = self.remember(|questions: &mut Questions| questions.written.get(&key).copied());
         let written = known.unwrap_or_else(|| {

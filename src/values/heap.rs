@@ -78,6 +78,11 @@ impl Heap {
         id
     }
 
+    /// An object as it is now, to be compared with what it is later: a write makes another one of it.
+    pub fn shared(&self, id: ObjId) -> Rc<Object> {
+        self.objects[id.0 as usize].clone()
+    }
+
     pub fn get_mut(&mut self, id: ObjId) -> &mut Object {
         let slot = &mut self.objects[id.0 as usize];
         if let Some(journal) = self.journals.last_mut()
