@@ -312,8 +312,7 @@ impl<'p> Interp<'p> {
             Value::Float(_) => batch(scalar(DType::Float64)),
             Value::Obj(object) => match self.heap.get(*object).state.clone() {
                 State::Dict(entries) => {
-                    let mut collated = entries.map(|value| self.collated(value, count));
-                    collated.other = entries.other;
+                    let collated = entries.map(|value| self.collated(value, count));
                     let site = self.heap.get(*object).site;
                     self.dict(site, collated)
                 }

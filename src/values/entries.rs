@@ -82,7 +82,14 @@ impl Heap {
     }
 
     pub(super) fn join_entries(&mut self, a: &Entries, b: &Entries) -> Entries {
-        let known = self.join_pairs(&a.known, &b.known);
+        let mut known = self.join_pairs(&a.known, &b.known);
+        for (key, value) in &mut known {
+            // What one way does not list may be among what it has not listed.
+            let unlisted = [a, b].into_iter().filter(|way| way.get(key).is_none());
+            for other in unlisted.filter_map(|way| way.other.as_ref()) {
+                *value = self.join(value, other);
+            }
+        }
         let other = match (&a.other, &b.other) {
             (Some(a), Some(b)) => Some(self.join(a, b)),
             (one, other) => one.clone().or_else(|| other.clone()),
