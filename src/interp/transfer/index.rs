@@ -190,8 +190,19 @@ impl Item {
 fn items(interp: &Interp, index: &Value) -> Option<Vec<Item>> {
     match index.bare() {
         Value::Tuple(items) => items.iter().map(|value| item(interp, value)).collect(),
-        other => Some(vec![item(interp, other)?]),
+        other => match masks(interp, other) {
+            Some(masks) => masks.iter().map(|value| item(interp, value)).collect(),
+            None => Some(vec![item(interp, other)?]),
+        },
     }
+}
+
+/// `x[[mask]]`: a list of masks stands for as many dimensions, as a tuple of them does.
+fn masks(interp: &Interp, index: &Value) -> Option<Vec<Value>> {
+    let Sequence::Exact(items) = sequence(interp, index)? else { return None };
+    let is_mask =
+        |item: &Value| item.as_tensor().is_some_and(|one| one.dtype == Some(DType::Bool) && !one.is_array);
+    (!items.is_empty() && items.iter().all(is_mask)).then_some(items)
 }
 
 fn item(interp: &Interp, value: &Value) -> Option<Item> {
