@@ -6,7 +6,8 @@ use super::tried::is_tried;
 use crate::apis::{ParamKind, Role};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
-use crate::report::Confidence;
+use crate::report::{Confidence, Place};
+use crate::syntax::ExprKind;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -27,7 +28,7 @@ struct Twice {
 }
 
 fn made(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    if call.open || cx.is_provided_for() {
+    if call.open || cx.is_provided_for() || !is_written(cx, call.place) {
         return;
     }
     if let Some((name, place)) = call.given_twice().filter(|(_, place)| !is_tried(cx, *place, "TypeError")) {
@@ -39,6 +40,13 @@ fn made(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         let called = Rc::from(call.api.name.rsplit('.').next().unwrap_or_default());
         cx.observe(call.place, Lacking { called, names, help: "" }, Confidence::High);
     }
+}
+
+/// Whether a call is written there: an annotation makes an instance as well, and constructs nothing.
+fn is_written(cx: &Interp<'_>, place: Place) -> bool {
+    let module = cx.module(place.file);
+    let expr = module.expr_at(place.span).map(|expr| &module.tree.expr(expr).kind);
+    !matches!(expr, Some(ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Str(_)))
 }
 
 /// What a call needs and is not given, but for so many parameters at the beginning.

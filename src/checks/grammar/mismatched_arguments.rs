@@ -49,7 +49,8 @@ pub(super) struct Mismatch {
 
 fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
     let UnfitCall { closure, receiver, call, .. } = unfit;
-    if cx.is_provided_for() || is_of_many(cx, unfit) || is_taken_by_others(cx, unfit) {
+    let is_another = is_of_many(cx, unfit) || is_taken_by_others(cx, unfit) || is_behind_unseen(cx, unfit);
+    if cx.is_provided_for() || is_another {
         return;
     }
     let Some(place) = written(cx, unfit).filter(|place| !is_tried(cx, *place, "TypeError")) else { return };
@@ -151,6 +152,24 @@ fn is_taken_by_others(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
         })
     });
     by_keras || by_decorator || by_metaclass
+}
+
+/// Whether the constructor of a base that nobody sees comes first: `super().__init__` runs that one.
+fn is_behind_unseen(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
+    let Some(object) = unfit.receiver.and_then(Value::as_obj) else { return false };
+    let own = cx.tree(unfit.closure.file).function(unfit.closure.function);
+    let is_its = |base: &Base| match base {
+        Base::Project(class) => matches!(&cx.heap.get(*class).state, State::Class(state)
+            if state.file == unfit.closure.file && Some(state.class) == own.class),
+        _ => false,
+    };
+    let is_unseen = |base: Base| match base {
+        Base::Project(_) => false,
+        Base::Api(name) => cx.apis.class(name).is_none(),
+        Base::Unknown => true,
+    };
+    let lineage = cx.lineage(cx.heap.get(object).class);
+    own.name == "__init__" && lineage.into_iter().take_while(|base| !is_its(base)).any(is_unseen)
 }
 
 /// Where the call is in the text, with these very arguments and under the name of what it calls: frameworks call back
