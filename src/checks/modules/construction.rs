@@ -176,9 +176,10 @@ fn is_outline(cx: &mut Interp<'_>, object: ObjId) -> bool {
     let Some(forward) = cx.project_forward(object) else { return true };
     let tree = cx.tree(forward.file);
     match &tree.function(forward.function).body {
-        FunctionBody::Block(body) => body.iter().all(|stmt| {
-            matches!(&tree.stmt(*stmt).kind, StmtKind::Expr(expr)
-                if matches!(tree.expr(*expr).kind, ExprKind::Ellipsis | ExprKind::Str(_)))
+        FunctionBody::Block(body) => body.iter().all(|stmt| match &tree.stmt(*stmt).kind {
+            StmtKind::Expr(expr) => matches!(tree.expr(*expr).kind, ExprKind::Ellipsis | ExprKind::Str(_)),
+            StmtKind::Raise(_) => true,
+            _ => false,
         }),
         FunctionBody::Expr(_) => false,
     }
