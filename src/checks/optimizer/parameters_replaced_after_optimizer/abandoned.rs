@@ -5,7 +5,7 @@ use crate::apis::Role;
 use crate::facts::{Script, walked};
 use crate::report::Place;
 use crate::trace::{At, Effect, EntryPoint, Visit, visits};
-use crate::values::{ClassRef, ObjId, ObjSet};
+use crate::values::{ClassRef, ObjId, ObjSet, State};
 
 /// A step of an optimizer whose model is no longer the one that is trained.
 pub(in crate::checks) struct Abandoned {
@@ -91,9 +91,20 @@ fn trained_instead(script: &Script, optimizer: ObjId, step: &Visit, acts: &[Visi
             && !stands_in
             && state.owns.iter().any(like)
             && heap.get(*object).site != gather.event.place
+            && !is_made_by_its_class(script, *object)
             && !owned_elsewhere(*object)
     };
     reached.iter().find(twin)
+}
+
+/// Whether a method of a class makes the instance, as `clone` does of what it has: the parameters may be computed of
+/// those that the optimizer holds.
+fn is_made_by_its_class(script: &Script, object: ObjId) -> bool {
+    let here = script.rehearsal.heap.get(object);
+    let ClassRef::Project(class) = here.class else { return false };
+    let State::Class(state) = &script.rehearsal.heap.get(class).state else { return false };
+    let written = script.project.module(state.file).tree.class(state.class).span;
+    here.site.file == state.file && written.contains(here.site.span)
 }
 
 /// Where an optimizer gathered what it owns, last of all.
