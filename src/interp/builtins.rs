@@ -16,7 +16,7 @@ impl<'p> Interp<'p> {
         if inherited::constructs(self, receiver, name, call) {
             return Value::None;
         }
-        let of_number = self.backward_of_number(receiver, name, call);
+        let of_number = self.backward_of_no_tensor(receiver, name, call);
         of_number.or_else(|| python::method(self, receiver, &name, call)).unwrap_or_else(|| {
             self.havoc(call);
             Value::Unknown

@@ -133,7 +133,7 @@ impl<'p> Interp<'p> {
     fn result_of_method(&mut self, receiver: &Value, name: Ustr, call: &Call, base: ExprId) -> Value {
         let goes_back = || self.apis.method_does(Role::Tensor, name, Verb::Backward);
         if is_guessed(receiver) && goes_back() && self.is_taken_out(base) {
-            return self.backward_of_number(&Value::Float(None), name, call).unwrap_or_default();
+            return self.backward_of_no_tensor(&Value::Float(None), name, call).unwrap_or_default();
         }
         if let Value::Unknown = receiver {
             super::heads::told_part(self, base, name, call);

@@ -117,13 +117,24 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `loss.item().backward()`: a number of the language has no such method, as it has no graph.
-    pub(super) fn backward_of_number(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
-        let Value::Float(_) = receiver else { return None };
+    /// `loss.item().backward()`: a number of the language has no such method, as it has no graph. Nor has a tuple, whose
+    /// first part was meant: what follows is judged as if it were there.
+    pub(super) fn backward_of_no_tensor(
+        &mut self,
+        receiver: &Value,
+        name: Ustr,
+        call: &Call,
+    ) -> Option<Value> {
+        if !matches!(receiver, Value::Float(_) | Value::Tuple(_)) {
+            return None;
+        }
         let api = self.apis.method_of(Role::Tensor, name)?;
         api.does(Verb::Backward).then_some(())?;
-        let number = self.number_as_loss(call.place);
-        Some(self.call_api_method(api.name, &number, call))
+        let loss = match receiver {
+            Value::Tuple(parts) => parts.first().filter(|part| part.as_tensor().is_some())?.clone(),
+            _ => self.number_as_loss(call.place),
+        };
+        Some(self.call_api_method(api.name, &loss, call))
     }
 
     /// What `loss.item()` gave, as the loss without a graph that it is where one is needed.
