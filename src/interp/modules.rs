@@ -18,6 +18,8 @@ pub(crate) const FORWARDS: [&str; 3] = ["forward", "call", "__call__"];
 
 /// Deeper nesting of modules is not followed.
 pub(super) const DEEPEST: usize = 24;
+/// Batches whose tensors lie deeper in containers are not followed into models that nobody sees.
+const DEEPEST_INPUT: usize = 2;
 /// What the call of a module costs beside what its forward does.
 const FUEL_A_CALL: u32 = 8;
 
@@ -422,8 +424,10 @@ impl<'p> Interp<'p> {
         // What wraps a model is where the model is, which may have moved since.
         let wraps = module.weights == Learned::Nothing;
         let mut device = if wraps { self.device_of_module(object) } else { module.device };
+        for value in call.values() {
+            input = input.union(&self.graph_inside(value, DEEPEST_INPUT));
+        }
         for tensor in call.values().filter_map(Value::as_tensor) {
-            input = input.union(&tensor.graph);
             // What takes an input on the GPU is there; one on the CPU it may scatter itself.
             if device == Device::Unknown && tensor.device.is_chosen_gpu() {
                 device = tensor.device;
@@ -443,6 +447,24 @@ impl<'p> Interp<'p> {
             confidence: self.heap.get(object).confidence.min(Confidence::Medium),
             ..Tensor::default()
         })
+    }
+
+    /// What a value that a model is given hangs on: a batch may be a dictionary, or a list, of tensors.
+    fn graph_inside(&self, value: &Value, depth: usize) -> Graph {
+        let of_all = |values: &mut dyn Iterator<Item = &Value>| match depth {
+            0 => Graph::None,
+            _ => values.fold(Graph::None, |all, value| all.union(&self.graph_inside(value, depth - 1))),
+        };
+        match value.bare() {
+            Value::Tensor(tensor) => tensor.graph.clone(),
+            Value::Tuple(items) => of_all(&mut items.iter()),
+            Value::Obj(object) => match &self.heap.get(*object).state {
+                State::Dict(entries) => of_all(&mut entries.known.iter().map(|(_, value)| value)),
+                State::List(Items { exact: Some(items), .. }) => of_all(&mut items.iter()),
+                _ => Graph::None,
+            },
+            _ => Graph::None,
+        }
     }
 
     /// In the graph of a module's output the module stands for its parts.

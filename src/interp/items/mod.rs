@@ -253,6 +253,16 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `batch["features"] = model(images)` of a batch that nobody knows: a dictionary, whatever else is in it.
+    fn keep_under(&mut self, base: ExprId, index: &Value, value: Value, place: Place) {
+        let is_local = matches!(self.here().expr(base).kind, ExprKind::Name(_));
+        let Some(key) = index.as_str().filter(|_| is_local).map(|key| Key::Str(Rc::from(key))) else {
+            return;
+        };
+        let kept = self.dict(place, Entries::new(vec![(key, value)], Some(Value::Unknown)));
+        self.assign(base, kept);
+    }
+
     pub(super) fn set_item(
         &mut self,
         base: ExprId,
@@ -292,6 +302,7 @@ impl<'p> Interp<'p> {
                 let objects = (**owners).clone();
                 self.event(place, Effect::WriteGradients { objects, kept: false }, Confidence::High);
             }
+            Value::Unknown if is_recorded(&value) => self.keep_under(base, index, value, place),
             _ => {}
         }
     }
@@ -489,4 +500,9 @@ impl<'p> Interp<'p> {
         self.heap.get_mut(object).set_attr(name, source);
         Value::Obj(object)
     }
+}
+
+/// Whether a tensor surely hangs on what computed it.
+fn is_recorded(value: &Value) -> bool {
+    value.as_tensor().is_some_and(|tensor| matches!(tensor.graph, Graph::Live(_)))
 }
