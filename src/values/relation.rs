@@ -106,6 +106,8 @@ impl Relation {
             Some(Relation::Moment(Moment::Square, of)) => {
                 Rc::new(Relation::Moment(Moment::MeanOfSquares, of.clone()))
             }
+            // The mean of a mean is one of more numbers: a blur goes along one axis after the other.
+            Some(mean @ Relation::Moment(Moment::Mean | Moment::MeanOfSquares, _)) => Rc::new(mean.clone()),
             _ => Rc::new(Relation::Moment(Moment::Mean, alone(tensor))),
         }
     }
