@@ -184,6 +184,11 @@ fn asking(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<u32> {
                 *name == "modules" && matches!(tree.expr(*base).kind, ExprKind::Name(of) if of == "sys");
             (loaded || asks(*name)).then_some(name_span.start)
         }
+        // `"concat_v2" in dir(tf)`
+        ExprKind::Call { callee, args } => {
+            let lists = matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == "dir");
+            (lists && !args.is_empty()).then_some(expr.span.start)
+        }
         _ => None,
     };
     let mut found: Vec<u32> = tree.exprs.iter().filter_map(named).collect();
