@@ -226,6 +226,8 @@ pub(crate) fn embedding(interp: &mut Interp, call: &Invocation) -> Value {
         shape,
         dtype: Some(DType::Float32),
         range: Some(Interval::REAL),
+        // Of what else was given it makes none either.
+        is_array: false,
         ..made
     })
 }
