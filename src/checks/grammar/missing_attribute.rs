@@ -11,7 +11,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
 use crate::interp::{Base, Checker, Interp, MissingAttribute};
 use crate::report::{Confidence, FileId, Place, Severity};
-use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, Tree};
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Function, StmtId, StmtKind, Tree};
 use crate::values::{ClassRef, Int, Num, ObjId, State, Tag, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -79,7 +79,7 @@ fn read(cx: &mut Interp<'_>, missing: &MissingAttribute<'_>) {
         // Whether one of two ways is ever taken is not known.
         0 if cx.is_apart() => Confidence::Medium,
         0 => Confidence::High,
-        _ if is_of_self(cx, place) => Confidence::Medium,
+        _ if is_of_self(cx, place) || is_bound_in_its_arm(cx, place) => Confidence::Medium,
         _ => Confidence::Low,
     };
     cx.observe(place, Absent { of, name, is_open }, sure);
@@ -100,6 +100,27 @@ pub(super) fn is_written(cx: &Interp<'_>, place: Place, name: Ustr) -> bool {
 fn is_of_self(cx: &Interp<'_>, place: Place) -> bool {
     let base = read_at(cx, place).map(|(base, _)| &cx.tree(place.file).expr(base).kind);
     matches!(base, Some(ExprKind::Name(name)) if name == "self")
+}
+
+/// Whether the arm in which a name is read binds it before: what it is then the arm says, and not the test.
+fn is_bound_in_its_arm(cx: &Interp<'_>, place: Place) -> bool {
+    let tree = cx.tree(place.file);
+    let base = read_at(cx, place).map(|(base, _)| &tree.expr(base).kind);
+    let Some(ExprKind::Name(name)) = base else { return false };
+    let arms = tree.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::If { .. }));
+    let around = |block: &&[StmtId]| block.iter().any(|stmt| tree.stmt(*stmt).span.contains(place.span));
+    let blocks = arms.flat_map(|stmt| stmt.kind.blocks()).filter(around);
+    let Some(own) = blocks.max_by_key(|block| block.first().map(|stmt| tree.stmt(*stmt).span.start)) else {
+        return false;
+    };
+    let before = own.iter().map(|stmt| tree.stmt(*stmt)).filter(|stmt| stmt.span.end <= place.span.start);
+    let mut is_bound = false;
+    for stmt in before.filter(|stmt| matches!(stmt.kind, StmtKind::Assign { .. })) {
+        tree.each_target(&stmt.kind, &mut |target| {
+            is_bound |= matches!(tree.expr(target).kind, ExprKind::Name(bound) if bound == *name);
+        });
+    }
+    is_bound
 }
 
 /// The attribute that is read at a place, or called there, and of what.
