@@ -37,10 +37,15 @@ struct IdleGraph {
     kept: u64,
     /// Where its input was made volatile.
     volatile: Option<Place>,
+    /// A backward pass goes through another call of it.
+    trains_as_well: bool,
 }
 
 /// What a volatile input said before is said by a context since this release.
 const NO_MORE_VOLATILE: (u64, u64) = (0, 4);
+
+/// A longer name of a model is not repeated.
+const MOST_NAMED: usize = 40;
 
 /// One fix wraps so many forwards at most.
 const MOST_WRAPPED: usize = 100;
@@ -72,10 +77,7 @@ fn check(script: &Script, out: &mut Findings) {
                     forward.module
                 ),
             })
-            .help(match forward.at.loops.is_empty() {
-                true => "wrap it in `with torch.no_grad():`",
-                false => "wrap the loop in `with torch.no_grad():`",
-            });
+            .help(advice(script, &forward));
         if let Some(volatile) = forward.volatile {
             let (major, minor) = NO_MORE_VOLATILE;
             let said = format!("`volatile` has had no effect since PyTorch {major}.{minor}");
@@ -96,6 +98,20 @@ fn check(script: &Script, out: &mut Findings) {
             Fix::safe(title, fix.edits)
         });
         out.push(finding.fix(fix).replay(idle), &forward.at);
+    }
+}
+
+/// What runs for training as well records there, and not here.
+fn advice(script: &Script, forward: &IdleGraph) -> String {
+    let draft = script.draft(forward.at.place.file);
+    match (forward.trains_as_well, forward.at.loops.is_empty()) {
+        (true, _) => {
+            let model = called_model(draft, forward.at.place).map(|callee| draft.written(callee));
+            let model = model.filter(|model| model.len() <= MOST_NAMED).unwrap_or("model");
+            format!("wrap it in `with torch.set_grad_enabled({model}.training):`, for it trains as well")
+        }
+        (false, true) => "wrap it in `with torch.no_grad():`".to_owned(),
+        (false, false) => "wrap the loop in `with torch.no_grad():`".to_owned(),
     }
 }
 
@@ -156,7 +172,8 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
                 }
                 let in_evaluation = forward.mode == Mode::Eval;
                 let others = Vec::from_iter(lifted);
-                found.push(IdleGraph { at, module, in_evaluation, others, kept, volatile });
+                let trains_as_well = trained.iter().any(|(place, _)| *place == inner);
+                found.push(IdleGraph { at, module, in_evaluation, others, kept, volatile, trains_as_well });
             }
         }
     }

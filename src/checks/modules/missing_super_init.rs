@@ -37,7 +37,7 @@ fn check(script: &Script, out: &mut Findings) {
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
-            .note("the base class cannot register parameters or submodules yet, which raises an error")
+            .note("until then parameters and submodules cannot be registered: assigning one raises an `AttributeError`")
             .help(help);
         let fix = constructed_first(script, at.place);
         let fix = fix.map(|edits| Fix::safe("call `super().__init__()` first", edits));

@@ -5,9 +5,10 @@ use super::programs;
 use crate::apis::{RangeFunction, RangeSpec};
 use crate::facts::{Places, Script};
 use crate::interp::Offered;
+use crate::names::Module;
 use crate::report::replay::{Program, Replay};
 use crate::report::{Diagnostic, Edit, Place, Severity};
-use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind, Tree};
+use crate::syntax::{Arg, ExprId, ExprKind, ImportNames, StmtKind};
 use crate::trace::{At, Sight};
 use crate::values::{End, Hazard, HazardKind, Interval, LostEpsilon, Tensor};
 use std::rc::Rc;
@@ -176,7 +177,7 @@ pub(super) fn operand(script: &Script, hazard: &Hazard) -> Option<Place> {
         ExprKind::Call { callee, args } => match (args.first(), &module.tree.expr(*callee).kind) {
             // `x.log()`, `x.pow(exponent)`
             (first, ExprKind::Attribute { base, .. })
-                if first.is_none_or(|arg| is_number(arg.value)) || !is_imported(&module.tree, *base) =>
+                if first.is_none_or(|arg| is_number(arg.value)) || !is_imported(module, *base) =>
             {
                 *base
             }
@@ -195,10 +196,13 @@ pub(super) fn operand_text(script: &Script, operand: Place, hazard: &Hazard) -> 
     is_short.then(|| if hazard.plus == 1.0 { format!("1 + {text}") } else { text.to_owned() })
 }
 
-/// Whether an expression names a module that was imported, or a part of one.
-fn is_imported(tree: &Tree, expr: ExprId) -> bool {
+/// Whether an expression names a module that was imported, or a part of one: a name that nothing binds a star import
+/// brings.
+fn is_imported(module: &Module, expr: ExprId) -> bool {
+    let tree = &module.tree;
     let root = match &tree.expr(expr).kind {
-        ExprKind::Attribute { base, .. } => return is_imported(tree, *base),
+        ExprKind::Attribute { base, .. } => return is_imported(module, *base),
+        ExprKind::Name(_) if module.names.unbound.contains(&expr) => return true,
         ExprKind::Name(name) => *name,
         _ => return false,
     };

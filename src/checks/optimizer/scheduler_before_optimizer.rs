@@ -88,7 +88,7 @@ fn check(script: &Script, out: &mut Findings) {
                     RULE.id,
                     RULE.severity,
                     &early.at,
-                    "the first learning rate is skipped: the scheduler steps before the optimizer",
+                    "the schedule runs one step ahead: the scheduler steps before the optimizer",
                 )
                 .because(early.step, "the optimizer takes its first step only here")
                 .note("since PyTorch 1.1, `lr_scheduler.step()` sets the learning rate for the optimizer steps after it")
