@@ -89,11 +89,12 @@ pub(super) fn keep(interp: &mut Interp<'_>, arms: Arms) {
 
 /// Binds what the arm of the same answer left, in variables that nothing has touched since.
 pub(super) fn recall(interp: &mut Interp<'_>, test: ExprId, holds: bool) {
+    let Some(holder) = interp.frames.last().map(|frame| frame.env) else { return };
     let Some(asked) = interp.question_in(test) else { return };
     let answer = (asked.question, asked.holds == holds);
     let known = interp.remember(|all: &mut Remembered| all.0.get(&answer).cloned()).unwrap_or_default();
-    for left in known {
-        let is_untouched = match (interp.heap.attr(left.holder, left.name), &left.behind) {
+    for left in known.into_iter().filter(|left| left.holder == holder) {
+        let is_untouched = match (interp.heap.attr(holder, left.name), &left.behind) {
             (Some(Value::Obj(now)), Value::Obj(then)) => {
                 now == then && left.merged.is_some_and(|then| Rc::ptr_eq(&then, &interp.heap.shared(*now)))
             }
@@ -101,7 +102,7 @@ pub(super) fn recall(interp: &mut Interp<'_>, test: ExprId, holds: bool) {
             _ => false,
         };
         if is_untouched {
-            interp.heap.get_mut(left.holder).set_attr(left.name, left.own);
+            interp.heap.get_mut(holder).set_attr(left.name, left.own);
         }
     }
 }
