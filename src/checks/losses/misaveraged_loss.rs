@@ -6,9 +6,9 @@ use crate::facts::{Findings, Script};
 use crate::interp::{Arithmetic, Assignment, Augment, Checker, Interp, LoaderCall};
 use crate::names::Subject;
 use crate::report::{Confidence, FileId, Place, Severity};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind};
+use crate::syntax::{BinaryOp, ExprId, ExprKind, StmtKind, Tree};
 use crate::trace::{At, LoopId, Over, Sight};
-use crate::values::{Int, ObjId, State, Value};
+use crate::values::{Int, LoaderState, ObjId, State, Value};
 use rustc_hash::FxHashMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -148,8 +148,9 @@ fn gone_through(cx: &Interp<'_>, place: Place) -> Option<Subject> {
         _ => None,
     });
     let (_, mut iterable) = loops.min_by_key(|(length, _)| *length)?;
-    while let ExprKind::Call { args, .. } = &tree.expr(iterable).kind {
-        iterable = args.first()?.value;
+    while let ExprKind::Call { callee, args } = &tree.expr(iterable).kind {
+        // Of several it is as long as the shortest.
+        iterable = args.first().filter(|_| !is_zip(tree, *callee))?.value;
     }
     cx.subject_here(iterable)
 }
@@ -206,113 +207,219 @@ struct Misaveraged<'a> {
     at: At,
     sum: &'a str,
     grown: Place,
-    /// Means were added, not sums over samples.
-    means: bool,
+    fault: Fault,
     batch: Option<i64>,
     batches: Option<Batches>,
 }
 
+#[derive(Clone, Copy)]
+enum Fault {
+    /// Means were added, and divided by the number of samples.
+    TooSmall,
+    /// Sums over samples were added, and divided by the number of batches.
+    TooLarge,
+    /// The number is that of another loader.
+    Other(Batches),
+}
+
 fn check(script: &Script, out: &mut Findings) {
-    let all: Vec<_> = script.observed::<Grown>().collect();
-    if all.is_empty() {
+    let sums = Sums { script, all: script.observed::<Grown>().collect() };
+    if sums.all.is_empty() {
         return;
     }
     for (at, divided) in script.observed_once::<Divided>() {
-        let Some(found) = misaveraged(script, &all, at, divided) else { continue };
-        let sum = found.sum;
-        let times = found.batch.map_or("the batch size".to_owned(), |batch| format!("{batch} times"));
-        let (message, because, note) = match found.means {
-            true => (
-                format!("`{sum}` adds up means of batches, but is divided by the number of samples"),
-                "each batch adds its mean here",
-                match found.batch {
-                    Some(_) => format!("the result is {times} too small"),
-                    None => "the result is too small by the batch size".to_owned(),
-                },
-            ),
-            false => (
-                format!("`{sum}` adds up the losses of samples, but is divided by the number of batches"),
-                "each batch adds its mean times its size here",
-                match found.batch {
-                    Some(_) => format!("the result is {times} too large"),
-                    None => "the result is too large by the batch size".to_owned(),
-                },
-            ),
-        };
-        let loader = match found.batches {
-            Some(Batches::Loader(loader)) => script.display_name(loader).unwrap_or("loader"),
-            Some(Batches::Named(name)) => name.name().as_str(),
-            None => "loader",
-        };
-        let help = match found.means {
-            true => format!(
-                "divide by the number of batches, `len({loader})`, or weight each mean by the size of its batch"
-            ),
-            false => format!("divide by the number of samples, `len({loader}.dataset)`"),
-        };
-        let finding = script
-            .finding(RULE.id, RULE.severity, &found.at, message)
-            .because(found.grown, because)
-            .note(note)
-            .help(help);
-        out.push(finding, &found.at);
+        if let Some(found) = sums.misaveraged(at, divided).or_else(|| sums.of_another(at, divided)) {
+            report(script, &found, out);
+        }
     }
 }
 
-fn misaveraged<'a>(
-    script: &Script,
-    all: &[(&At, &Grown)],
-    at: &At,
-    divided: &'a Divided,
-) -> Option<Misaveraged<'a>> {
-    let of =
-        |sum| all.iter().filter(move |(here, grown)| here.place.file == at.place.file && grown.of == sum);
-    let (first, grown) = *of(divided.sum).next()?;
-    let (inner, batches) = batches_around(script, first, grown)?;
-    if of(divided.sum).any(|(_, other)| other.by != grown.by) {
-        return None;
+fn report(script: &Script, found: &Misaveraged<'_>, out: &mut Findings) {
+    let sum = found.sum;
+    let loader = found.batches.map_or("loader", |batches| name_of(script, batches));
+    let times = found.batch.map(|batch| format!("{batch} times"));
+    let (message, because, note, help) = match found.fault {
+        Fault::TooSmall => (
+            format!("`{sum}` adds up means of batches, but is divided by the number of samples"),
+            "each batch adds its mean here",
+            match times {
+                Some(times) => format!("the result is {times} too small"),
+                None => "the result is too small by the batch size".to_owned(),
+            },
+            format!("divide by the number of batches, `len({loader})`, or weight each mean by the size of its batch"),
+        ),
+        Fault::TooLarge => (
+            format!("`{sum}` adds up the losses of samples, but is divided by the number of batches"),
+            "each batch adds its mean times its size here",
+            match times {
+                Some(times) => format!("the result is {times} too large"),
+                None => "the result is too large by the batch size".to_owned(),
+            },
+            format!("divide by the number of samples, `len({loader}.dataset)`"),
+        ),
+        Fault::Other(other) => (
+            format!("`{sum}` is divided by the length of a loader that it was not added up over"),
+            "it grows in the loop over the other loader here",
+            format!("`{}` has its own number of batches, so the average is off", name_of(script, other)),
+            format!("divide by the length of `{loader}`"),
+        ),
+    };
+    let finding = script
+        .finding(RULE.id, RULE.severity, &found.at, message)
+        .because(found.grown, because)
+        .note(note)
+        .help(help);
+    out.push(finding, &found.at);
+}
+
+fn name_of<'a>(script: &'a Script, batches: Batches) -> &'a str {
+    match batches {
+        Batches::Loader(loader) => script.display_name(loader).unwrap_or("loader"),
+        Batches::Named(name) => name.name().as_str(),
     }
-    let state = match batches {
-        Some(Batches::Loader(loader)) => match &script.rehearsal.heap.get(loader).state {
+}
+
+/// All that is added up in loops.
+struct Sums<'a> {
+    script: &'a Script<'a>,
+    all: Vec<(&'a At, &'a Grown)>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(&self, file: FileId, sum: Subject) -> impl Iterator<Item = (&'a At, &'a Grown)> {
+        let here = self.all.iter().copied();
+        here.filter(move |(at, grown)| at.place.file == file && grown.of == sum)
+    }
+
+    /// Where what is divided grew: one name may add up the training first, and the validation after it.
+    fn before(&self, at: &At, sum: Subject) -> Option<(&'a At, &'a Grown)> {
+        let own: Vec<_> = self.of(at.place.file, sum).collect();
+        let around = |grown: &At| self.text_of(grown).is_some_and(|place| place.span.contains(at.place.span));
+        let nearest = own.iter().filter(|(grown, _)| is_local(sum) && grown.calls == at.calls);
+        let behind = nearest.clone().filter(|(grown, _)| grown.place.span.start < at.place.span.start);
+        let nearest = nearest.clone().find(|(grown, _)| around(grown));
+        nearest.or_else(|| behind.max_by_key(|(grown, _)| grown.place.span.start)).or(own.first()).copied()
+    }
+
+    /// The innermost loop, as it is written.
+    fn text_of(&self, at: &At) -> Option<Place> {
+        at.loops.last().map(|inner| self.script.rehearsal.loop_info(*inner).place)
+    }
+
+    /// Whether a name counts these in the loop that is written there, up to a place. A local name may count something
+    /// else in another loop, from zero, but not on the way there.
+    fn counts(&self, until: Place, counted: Subject, inner: Place, what: Addend) -> bool {
+        let within = |at: &At| self.text_of(at) == Some(inner);
+        let between = inner.span.end..until.span.start;
+        let apart = |at: &At| is_local(counted) && !between.contains(&at.place.span.start);
+        let is_what = |(at, one): (&At, &Grown)| one.by == what || !within(at) && apart(at);
+        let mut all = self.of(until.file, counted);
+        all.any(|(at, _)| within(at)) && self.of(until.file, counted).all(is_what)
+    }
+
+    fn misaveraged(&self, at: &At, divided: &'a Divided) -> Option<Misaveraged<'a>> {
+        let (script, file) = (self.script, at.place.file);
+        let (first, grown) = self.before(at, divided.sum)?;
+        let (inner, batches) = batches_around(script, first, grown)?;
+        if self.of(file, divided.sum).any(|(_, other)| other.by != grown.by) {
+            return None;
+        }
+        let state = self.loader(batches);
+        let text = script.rehearsal.loop_info(inner).place;
+        let is_after = !at.loops.contains(&inner);
+        let samples = match &divided.by {
+            // How far a sum is counted, it is counted in the loop as well.
+            Divisor::Counted(counted, _) if self.counts(at.place, *counted, text, Addend::Size) => true,
+            Divisor::Counted(counted, _) if self.counts(at.place, *counted, text, Addend::One) => false,
+            _ if !is_after => return None,
+            Divisor::Batches(of) if Some(*of) == batches => false,
+            Divisor::Batches(Batches::Named(data)) => is_made_of(script, batches?, *data).then_some(true)?,
+            Divisor::SamplesOf(of) => (Some(*of) == batches).then_some(true)?,
+            Divisor::Length(data) => (state?.dataset.as_obj() == Some(*data)).then_some(true)?,
+            Divisor::Counted(counted, Some(number)) if self.of(file, *counted).next().is_none() => {
+                is_length(script, batches?, number).then_some(true)?
+            }
+            _ => return None,
+        };
+        let fault = match (grown.by, samples) {
+            (Addend::Mean, true) => Fault::TooSmall,
+            (Addend::Weighted, false) => Fault::TooLarge,
+            _ => return None,
+        };
+        let batch = match state.map(|state| state.batch_size.bare()) {
+            Some(Value::None) => return None,
+            size => size.and_then(|size| size.as_int()?.known()),
+        };
+        if batch == Some(1) {
+            return None;
+        }
+        let sure = if batch.is_some() { Confidence::High } else { Confidence::Medium };
+        let at = At { confidence: at.confidence.min(first.confidence).min(sure), ..at.clone() };
+        Some(Misaveraged { at, sum: &divided.written, grown: first.place, fault, batch, batches })
+    }
+
+    /// `val_loss / len(train_loader)`: another loop goes through the loader that has that length, beside this one.
+    fn of_another(&self, at: &At, divided: &'a Divided) -> Option<Misaveraged<'a>> {
+        let (Divisor::Batches(by) | Divisor::SamplesOf(by)) = divided.by else { return None };
+        let (first, grown) = self.before(at, divided.sum)?;
+        let (inner, batches) = batches_around(self.script, first, grown)?;
+        if batches? == by || at.loops.contains(&inner) || first.calls != at.calls {
+            return None;
+        }
+        let through = |(other, sum): (&'a At, &'a Grown)| {
+            (batches_around(self.script, other, sum)?.1? == by).then_some(other)
+        };
+        let beside = self.all.iter().copied().filter(|(other, _)| other.calls == at.calls).find_map(through)?;
+        let apart = |a: &At, b: &At| self.text_of(a).is_some_and(|text| !text.span.contains(b.place.span));
+        let text = self.text_of(first)?;
+        let elsewhere = self.of(at.place.file, divided.sum).all(|(other, _)| self.text_of(other) == Some(text));
+        if !elsewhere || !apart(beside, first) || !apart(first, beside) || self.is_same(batches?, by) || is_paired(self.script, text) {
+            return None;
+        }
+        let confidence = at.confidence.min(first.confidence);
+        let at = At { confidence, ..at.clone() };
+        let fault = Fault::Other(by);
+        Some(Misaveraged { at, sum: &divided.written, grown: first.place, fault, batch: None, batches })
+    }
+
+    fn loader(&self, batches: Option<Batches>) -> Option<&'a LoaderState> {
+        let Some(Batches::Loader(loader)) = batches else { return None };
+        match &self.script.rehearsal.heap.get(loader).state {
             State::Loader(state) => Some(state),
             _ => None,
-        },
-        _ => None,
-    };
-    let counts = |counted: Subject, what: Addend| {
-        let is_what = |(here, one): &(&At, &Grown)| one.by == what && here.loops.last() == Some(&inner);
-        of(counted).next().is_some() && of(counted).all(is_what)
-    };
-    let is_after = !at.loops.contains(&inner);
-    let samples = match &divided.by {
-        // How far a sum is counted, it is counted in the loop as well.
-        Divisor::Counted(counted, _) if counts(*counted, Addend::Size) => true,
-        Divisor::Counted(counted, _) if counts(*counted, Addend::One) => false,
-        _ if !is_after => return None,
-        Divisor::Batches(of) if Some(*of) == batches => false,
-        Divisor::Batches(Batches::Named(data)) => is_made_of(script, batches?, *data).then_some(true)?,
-        Divisor::SamplesOf(of) => (Some(*of) == batches).then_some(true)?,
-        Divisor::Length(data) => (state?.dataset.as_obj() == Some(*data)).then_some(true)?,
-        Divisor::Counted(counted, Some(number)) if of(*counted).next().is_none() => {
-            is_length(script, batches?, number).then_some(true)?
         }
-        _ => return None,
-    };
-    let means = match (grown.by, samples) {
-        (Addend::Mean, true) => true,
-        (Addend::Weighted, false) => false,
-        _ => return None,
-    };
-    let batch = match state.map(|state| state.batch_size.bare()) {
-        Some(Value::None) => return None,
-        size => size.and_then(|size| size.as_int()?.known()),
-    };
-    if batch == Some(1) {
-        return None;
     }
-    let sure = if batch.is_some() { Confidence::High } else { Confidence::Medium };
-    let at = At { confidence: at.confidence.min(first.confidence).min(sure), ..at.clone() };
-    Some(Misaveraged { at, sum: &divided.written, grown: first.place, means, batch, batches })
+
+    /// Whether two loaders go through the same data.
+    fn is_same(&self, a: Batches, b: Batches) -> bool {
+        match (self.loader(Some(a)), self.loader(Some(b))) {
+            (Some(a), Some(b)) => a.dataset.as_obj().is_some() && a.dataset.as_obj() == b.dataset.as_obj(),
+            (None, None) => false,
+            // One of them may be the other.
+            _ => true,
+        }
+    }
+}
+
+/// Whether a loop goes through several things at once: it is as long as the shortest.
+fn is_paired(script: &Script, text: Place) -> bool {
+    let tree = &script.project.module(text.file).tree;
+    let written = tree.stmts.iter().find(|stmt| stmt.span == text.span);
+    let Some(StmtKind::For { iter, .. }) = written.map(|stmt| &stmt.kind) else { return true };
+    let mut iterable = *iter;
+    while let ExprKind::Call { callee, args } = &tree.expr(iterable).kind {
+        let Some(first) = args.first().filter(|_| !is_zip(tree, *callee)) else { return true };
+        iterable = first.value;
+    }
+    false
+}
+
+fn is_zip(tree: &Tree, callee: ExprId) -> bool {
+    matches!(tree.expr(callee).kind, ExprKind::Name(name) if name == "zip")
+}
+
+fn is_local(sum: Subject) -> bool {
+    matches!(sum, Subject::Local(..))
 }
 
 /// Whether a loader was made of the data that a name holds.
