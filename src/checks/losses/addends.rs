@@ -168,7 +168,9 @@ pub(super) fn addend_of(cx: &mut Interp<'_>, expr: ExprId) -> Addend {
             let passes = cx.remember(|held: &mut Held| held.passing.contains(&place));
             match (&tree.expr(*callee).kind, &**args) {
                 (ExprKind::Name(name), [only]) if *name == "float" => addend_of(cx, only.value),
-                (ExprKind::Name(name), [only]) if *name == "int" && is_batch_size(cx, only.value) => Addend::Size,
+                (ExprKind::Name(name), [only]) if *name == "int" && is_batch_size(cx, only.value) => {
+                    Addend::Size
+                }
                 _ if known.is_some() => known.unwrap_or(Addend::Other),
                 (ExprKind::Attribute { base, .. }, _) if passes => addend_of(cx, *base),
                 _ if is_batch_size(cx, expr) => Addend::Size,

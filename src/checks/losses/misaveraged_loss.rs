@@ -246,7 +246,9 @@ fn report(script: &Script, found: &Misaveraged<'_>, out: &mut Findings) {
                 Some(times) => format!("the result is {times} too small"),
                 None => "the result is too small by the batch size".to_owned(),
             },
-            format!("divide by the number of batches, `len({loader})`, or weight each mean by the size of its batch"),
+            format!(
+                "divide by the number of batches, `len({loader})`, or weight each mean by the size of its batch"
+            ),
         ),
         Fault::TooLarge => (
             format!("`{sum}` adds up the losses of samples, but is divided by the number of batches"),
@@ -295,10 +297,15 @@ impl<'a> Sums<'a> {
     fn before(&self, at: &At, sum: Subject) -> Option<(&'a At, &'a Grown)> {
         let own: Vec<_> = self.of(at.place.file, sum).collect();
         let around = |grown: &At| self.text_of(grown).is_some_and(|place| place.span.contains(at.place.span));
-        let nearest = own.iter().filter(|(grown, _)| is_local(sum) && grown.calls == at.calls);
+        let nearest = own
+            .iter()
+            .filter(|(grown, _)| is_local(sum) && (&grown.calls, grown.seeded) == (&at.calls, at.seeded));
         let behind = nearest.clone().filter(|(grown, _)| grown.place.span.start < at.place.span.start);
         let nearest = nearest.clone().find(|(grown, _)| around(grown));
-        nearest.or_else(|| behind.max_by_key(|(grown, _)| grown.place.span.start)).or(own.first()).copied()
+        nearest
+            .or_else(|| behind.rev().max_by_key(|(grown, _)| grown.place.span.start))
+            .or(own.first())
+            .copied()
     }
 
     /// The innermost loop, as it is written.
@@ -369,11 +376,18 @@ impl<'a> Sums<'a> {
         let through = |(other, sum): (&'a At, &'a Grown)| {
             (batches_around(self.script, other, sum)?.1? == by).then_some(other)
         };
-        let beside = self.all.iter().copied().filter(|(other, _)| other.calls == at.calls).find_map(through)?;
+        let beside =
+            self.all.iter().copied().filter(|(other, _)| other.calls == at.calls).find_map(through)?;
         let apart = |a: &At, b: &At| self.text_of(a).is_some_and(|text| !text.span.contains(b.place.span));
         let text = self.text_of(first)?;
-        let elsewhere = self.of(at.place.file, divided.sum).all(|(other, _)| self.text_of(other) == Some(text));
-        if !elsewhere || !apart(beside, first) || !apart(first, beside) || self.is_same(batches?, by) || is_paired(self.script, text) {
+        let elsewhere =
+            self.of(at.place.file, divided.sum).all(|(other, _)| self.text_of(other) == Some(text));
+        if !elsewhere
+            || !apart(beside, first)
+            || !apart(first, beside)
+            || self.is_same(batches?, by)
+            || is_paired(self.script, text)
+        {
             return None;
         }
         let confidence = at.confidence.min(first.confidence);

@@ -60,12 +60,15 @@ fn is_learned_buffer(cx: &Interp<'_>, object: ObjId, name: Ustr, value: &Value) 
     (!is_part).then_some(tensor.made)?
 }
 
-/// Where a tensor that asks for gradients was made, of numbers that nobody gave.
+/// Where a tensor that asks for gradients was made, of numbers that nobody gave, or was moved where it was made: the copy
+/// is not even a leaf.
 fn asks_for_gradients(cx: &Interp<'_>, value: &Value) -> Option<Place> {
     let Value::Tensor(tensor) = value else { return None };
     let Graph::Live(nodes) = &tensor.graph else { return None };
-    let made_by = cx.apis.get(tensor.what?)?.transfer();
-    tensor.made.filter(|_| tensor.is_leaf && nodes.own && made_by == Some(Transfer::Factory))
+    let made_by = cx.apis.get(tensor.what?)?.transfer()?;
+    let is_made = made_by == Transfer::Factory;
+    let is_moved = tensor.device.is_gpu() && (is_made || made_by.places());
+    tensor.made.filter(|_| nodes.own && if tensor.is_leaf { is_made } else { is_moved })
 }
 
 /// Whether a constructor of a module's class makes something.
