@@ -43,6 +43,7 @@ vocabulary! {
     Observe "observe" (Receiver X) "a transformer learns from all rows of x what it does to each of them";
     Predict "predict" (Model X) "the framework runs its loop of predictions over x";
     Processes "processes" (N) "so many processes train together";
+    ReadClock "read-clock" () "tells the time";
     ReadScale "read-scale" (Scaler) "the script learns the scale";
     Recompute "recompute" (Reentrant)
         "a part of the model runs again in the backward pass; a parameter that is not given leaves open how";
@@ -74,6 +75,7 @@ vocabulary! {
     Update "update" (Optimizer Variables) "gradients are applied to these, in whichever replica";
     UpdateScale "update-scale" (Scaler) "the scaler chooses its next scale";
     Validate "validate" (X Y) "the framework scores a model that trains with x by y";
+    Wait "wait" () "returns when the GPU has done all that it was given";
     Walk "walk" (Loss [Gradient RetainGraph CreateGraph]) "walks the graph, accumulates into nothing";
     WatchBackward "watch-backward" ([Flag])
         "backward passes look for the operation that made a nan, where the flag is on";

@@ -99,6 +99,7 @@ impl<'p> Interp<'p> {
                 | Verb::FindDevices
                 | Verb::FixAlgorithms
                 | Verb::Observe
+                | Verb::ReadClock
                 | Verb::Recompute
                 | Verb::RefuseAutocast
                 | Verb::RefuseBoth
@@ -113,6 +114,7 @@ impl<'p> Interp<'p> {
                 | Verb::TryAlgorithms
                 | Verb::Update
                 | Verb::Validate
+                | Verb::Wait
                 | Verb::WatchBackward
                 | Verb::WorkerInfo => {}
                 Verb::Unknown => self.havoc(&Call::with(call.place, [arg(0)])),

@@ -146,6 +146,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("unsafe-root", "gradient of sqrt at zero is nan"),
     ("unscaled-accumulation", "gradient accumulation"),
     ("unshuffled-training-data", "forgot shuffle=True"),
+    ("unsynchronized-timing", "pytorch measure inference time correctly"),
     ("untyped-option", "argparse value is str instead of float"),
     ("unused-suppression", "unused ignore comment"),
     ("vanishing-epsilon", "1e-8 in float16"),

@@ -16,6 +16,7 @@ mod stranded;
 mod subtracted_mask;
 mod swallowed_gpu_error;
 mod unconvertible_tensor;
+mod unsynchronized_timing;
 
 use crate::checks::Concern;
 
@@ -30,6 +31,7 @@ pub(super) static CONCERN: Concern = Concern {
         &subtracted_mask::RULE,
         &swallowed_gpu_error::RULE,
         &unconvertible_tensor::RULE,
+        &unsynchronized_timing::RULE,
     ],
     checkers: &[
         &array_for_tensor::CHECKER,
@@ -44,5 +46,6 @@ pub(super) static CONCERN: Concern = Concern {
         &stranded::CHECKER,
         &subtracted_mask::CHECKER,
         &unconvertible_tensor::CHECKER,
+        &unsynchronized_timing::CHECKER,
     ],
 };
