@@ -158,6 +158,7 @@ impl<'p> Interp<'p> {
         if method.is_unknown() {
             self.on_unknown_method(&UnknownMethod { name, place: call.place });
             self.mode_by_unknown(receiver, name, call.place);
+            self.gradients_by_unknown(receiver, call.place);
             let known = self.entered_by_hand(receiver, name);
             if let Some(value) = known.or_else(|| python::method(self, receiver, &name, call)) {
                 return value;

@@ -4,7 +4,7 @@
 use super::{Call, Interp, UnknownMethod};
 use crate::apis::{Role, Verb};
 use crate::names::subject_of;
-use crate::report::Confidence;
+use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
 use crate::trace::{Does, Effect, FnKey};
 use crate::values::*;
@@ -85,6 +85,18 @@ impl Interp<'_> {
             let does = name.map_or(Does::Anything, |name| self.done_by(&name, &touched, &values));
             let sets_modes = does == Does::Anything || name.is_none_or(|name| may_set_modes(&name));
             self.event(call.place, Effect::Touch { objects: touched, does, sets_modes }, Confidence::High);
+        }
+    }
+
+    /// `loss.backwrad()`: a method that tensors do not have, and whose result nobody wants. Whatever was meant, gradients
+    /// are not known from here on.
+    pub(super) fn gradients_by_unknown(&mut self, receiver: &Value, call: Place) {
+        let Value::Tensor(tensor) = receiver else { return };
+        let Graph::Live(nodes) = &tensor.graph else { return };
+        if self.discarded == Some(call) && !nodes.leaves.is_empty() {
+            let objects = nodes.leaves.clone();
+            let does = Does::Anything;
+            self.event(call, Effect::Touch { objects, does, sets_modes: false }, Confidence::High);
         }
     }
 
