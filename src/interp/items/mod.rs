@@ -1,5 +1,6 @@
 //! Containers: indexing, iterating, and what is kept in them over iterations.
 
+mod kept;
 mod masks;
 mod slices;
 mod tensors;
@@ -253,16 +254,6 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `batch["features"] = model(images)` of a batch that nobody knows: a dictionary, whatever else is in it.
-    fn keep_under(&mut self, base: ExprId, index: &Value, value: Value, place: Place) {
-        let is_local = matches!(self.here().expr(base).kind, ExprKind::Name(_));
-        let Some(key) = index.as_str().filter(|_| is_local).map(|key| Key::Str(Rc::from(key))) else {
-            return;
-        };
-        let kept = self.dict(place, Entries::new(vec![(key, value)], Some(Value::Unknown)));
-        self.assign(base, kept);
-    }
-
     pub(super) fn set_item(
         &mut self,
         base: ExprId,
@@ -302,7 +293,7 @@ impl<'p> Interp<'p> {
                 let objects = (**owners).clone();
                 self.event(place, Effect::WriteGradients { objects, kept: false }, Confidence::High);
             }
-            Value::Unknown if is_recorded(&value) => self.keep_under(base, index, value, place),
+            Value::Unknown if kept::is_recorded(&value) => kept::under_name(self, base, index, value, place),
             _ => {}
         }
     }
@@ -500,9 +491,4 @@ impl<'p> Interp<'p> {
         self.heap.get_mut(object).set_attr(name, source);
         Value::Obj(object)
     }
-}
-
-/// Whether a tensor surely hangs on what computed it.
-fn is_recorded(value: &Value) -> bool {
-    value.as_tensor().is_some_and(|tensor| matches!(tensor.graph, Graph::Live(_)))
 }
