@@ -73,7 +73,11 @@ impl<'p> Interp<'p> {
         let receiver = Value::Obj(object);
         let place = call.place;
         let dunder = Ustr::from("__call__");
-        match self.find_attr(object, dunder) {
+        let is_function = self.is_function_class(self.heap.get(object).class);
+        match self
+            .find_attr(object, dunder)
+            .filter(|method| !(is_function && matches!(method, Value::Api(_))))
+        {
             Some(method) => {
                 let bound = self.bind(&receiver, &method, dunder, place);
                 self.call_value(&bound, call)
@@ -82,7 +86,7 @@ impl<'p> Interp<'p> {
                 if let Some(own) = self.own_call(object) {
                     let kept = super::inherited::kept_by_framework(self, object, &own, call);
                     let call = kept.as_ref().unwrap_or(call);
-                    return match self.is_function_class(self.heap.get(object).class) {
+                    return match is_function {
                         true => self.apply_instance(&own, &receiver, call),
                         false => self.inline(&own, Some(&receiver), call),
                     };

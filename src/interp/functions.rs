@@ -1,7 +1,7 @@
 //! Custom autograd functions: applying one runs its forward, and autograd knows its inputs, and not how the
 //! result was computed.
 
-use super::{Call, FunctionApplied, Interp, Invocation};
+use super::{Call, FunctionApplied, Interp, Invocation, MethodResult};
 use crate::apis::{Role, Slot};
 use crate::report::Place;
 use crate::syntax::{Param, ParamKind};
@@ -61,8 +61,16 @@ impl Interp<'_> {
         self.recorded(result, args)
     }
 
-    /// `Double()(x)`, as before PyTorch 1.3: the instance is its own context.
+    /// `Double()(x)`, as before PyTorch 1.5: the instance is its own context.
     pub(super) fn apply_instance(&mut self, forward: &Rc<Closure>, instance: &Value, call: &Call) -> Value {
+        let apis = self.apis;
+        let own = instance.as_obj().and_then(|object| self.find_attr(object, Ustr::from("__call__")));
+        if let Some(Value::Api(name)) = own
+            && let Some(api) = apis.get(name)
+        {
+            let called = call.with_first(instance.clone());
+            self.on_method_result(&MethodResult { api, receiver: instance, call: &called });
+        }
         let args: Vec<Value> = call.positional.iter().map(|passed| passed.value.clone()).collect();
         let grad = self.ambient.grad.replace(false);
         let result = self.inline(forward, Some(instance), call);

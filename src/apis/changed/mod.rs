@@ -41,7 +41,7 @@ mod tests {
         assert!(!ROWS.is_empty());
         for row in ROWS.iter() {
             let is_told = !row.without.is_empty() || !row.given.is_empty() || row.ends.is_some();
-            let asks = is_told || row.positional.is_some() || row.unpacked.is_some();
+            let asks = is_told || row.positional.is_some() || row.unpacked.is_some() || row.raises.is_some();
             assert!(!row.source.is_empty() && asks, "{:?}", row.names);
             for name in &row.names {
                 let (_, index) = index::of(name).unwrap();
