@@ -26,12 +26,16 @@ const NO_INDEX_ELSEWHERE: (u64, u64) = (1, 13);
 /// Older releases brought lengths to the CPU themselves.
 const NO_LENGTHS_ELSEWHERE: (u64, u64) = (1, 7);
 
+/// Older releases drew the order of samples without a generator of their own.
+const NO_GENERATOR_ELSEWHERE: (u64, u64) = (1, 9);
+
 fn check(script: &Script, out: &mut Findings) {
     let mut seen = Places::default();
     let mut left = Vec::new();
     let raises = |meeting: &Meeting| {
         (!meeting.by_index || script.pins.allow_since("torch", NO_INDEX_ELSEWHERE))
             && (!meeting.by_reader || script.pins.allow_since("torch", NO_LENGTHS_ELSEWHERE))
+            && (!meeting.by_generator || script.pins.allow_since("torch", NO_GENERATOR_ELSEWHERE))
     };
     let counts = |(_, meeting): &(&At, &Meeting)| !meeting.excused.get() && raises(meeting);
     for (at, meeting) in script.observed::<Meeting>().filter(counts) {
@@ -75,6 +79,7 @@ fn report(script: &Script, at: &At, meeting: &Meeting, out: &mut Findings) {
     let help = match meeting.in_forward && !one.device.is_gpu() {
         true if meeting.brought_back => "move the model back before it is used again: `model.to(device)`",
         true => "move the model too: call `model.to(device)` before creating the optimizer",
+        false if meeting.by_generator => "pass `generator=torch.Generator(device=\"cuda\")` to the loader",
         false if meeting.by_reader => "bring it to the CPU in the call: `lengths.cpu()`",
         false => "move both to the same device",
     };

@@ -42,6 +42,8 @@ pub(super) struct Meeting {
     pub by_index: bool,
     /// The other is no tensor, but who reads the one on the CPU.
     pub by_reader: bool,
+    /// The one is drawn by the other.
+    pub by_generator: bool,
     /// The one was on the GPU, and was moved away from it.
     pub brought_back: bool,
     /// It is on a way that is not for the GPU.
@@ -50,9 +52,20 @@ pub(super) struct Meeting {
 
 impl Meeting {
     pub(super) fn of(one: Side, other: Side, operation: &'static str) -> Meeting {
-        let [in_forward, by_index, by_reader, brought_back] = [false; 4];
+        let [in_forward, by_index, by_reader, by_generator, brought_back] = [false; 5];
         let (error, excused) = (TOGETHER, Cell::new(false));
-        Meeting { one, other, operation, error, in_forward, by_index, by_reader, brought_back, excused }
+        Meeting {
+            one,
+            other,
+            operation,
+            error,
+            in_forward,
+            by_index,
+            by_reader,
+            by_generator,
+            brought_back,
+            excused,
+        }
     }
 
     /// The side that nobody moved.

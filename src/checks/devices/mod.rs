@@ -12,6 +12,7 @@ mod handlers;
 mod joined;
 mod late_visible_devices;
 mod meetings;
+mod shuffling;
 mod stranded;
 mod subtracted_mask;
 mod swallowed_gpu_error;
@@ -43,6 +44,7 @@ pub(super) static CONCERN: Concern = Concern {
         &joined::CHECKER,
         &late_visible_devices::CHECKER,
         &meetings::CHECKER,
+        &shuffling::CHECKER,
         &stranded::CHECKER,
         &subtracted_mask::CHECKER,
         &unconvertible_tensor::CHECKER,

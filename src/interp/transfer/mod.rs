@@ -26,7 +26,7 @@ mod tables;
 mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
-pub(super) use convert::tensor_type_device;
+pub(crate) use convert::tensor_type_device;
 pub use index::{Misplaced, index, misplaced_index, slice_len, turned_around};
 pub(super) use layers::held_by_packed;
 pub use layers::{activation, activation_name, leaves_out_last, softmax_axis, softmax_axis_size};
