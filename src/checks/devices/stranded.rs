@@ -262,7 +262,8 @@ fn held_as(cx: &Interp<'_>, made: Place) -> Option<(ObjId, Ustr)> {
 }
 
 /// Whether a method other than the constructor makes an attribute again: it may do that where the input is. One that
-/// runs has not come to it yet, or there would be another value; in a branch it may have, at an earlier call.
+/// runs has not come to it yet, or there would be another value; in a branch it may have, at an earlier call. What the
+/// constructor calls to make it makes it on the CPU again.
 fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr, joined: bool) -> bool {
     let module = cx.module(made.file);
     let functions = &module.tree.functions;
@@ -271,7 +272,15 @@ fn is_made_again(cx: &Interp<'_>, made: Place, attribute: Ustr, joined: bool) ->
         let is_it = running.any(|frame| frame.file == made.file && frame.function == Some(function));
         is_it && !joined && cx.undecided_arms() == 0
     };
-    let is_apart = |function: FnId| !runs(function) && module.tree.function(function).name != "__init__";
+    let maker = innermost_function(&module.tree, made);
+    let moves = |function: FnId| {
+        let mentions = &module.names.scope(function).mentions;
+        MOVING.iter().any(|name| mentions.contains(Ustr::from(name)))
+    };
+    let makes_it_so = |function: FnId| maker == Some(function) && !moves(function);
+    let is_apart = |function: FnId| {
+        !runs(function) && !makes_it_so(function) && module.tree.function(function).name != "__init__"
+    };
     let owners = functions.iter().filter_map(|function| function.class);
     owners
         .map(|class| Subject::Own(class, attribute))
