@@ -264,7 +264,8 @@ pub struct ClassSpec {
     pub order: Option<Order>,
     /// The steps of an optimizer are as long as the gradients are large.
     pub proportional: bool,
-    /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`.
+    /// Parts of the training protocol that the framework does by itself: `backward`, `step`, `clear`, `device`, `eval`, `loop`;
+    /// `fields`: it makes constructors of the annotated names in the bodies of subclasses.
     pub owns: Box<[Ustr]>,
     /// Methods of a subclass that give a loss, which the framework walks.
     pub walks: Box<[Ustr]>,

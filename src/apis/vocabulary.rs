@@ -14,6 +14,7 @@ pub(crate) const OWNED: &[&str] = &[
     "constructing",
     "device",
     "eval",
+    "fields",
     "graph",
     "hiding",
     "loop",

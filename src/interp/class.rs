@@ -65,8 +65,8 @@ impl<'p> Interp<'p> {
             },
             _ => None,
         };
-        if name.is_some_and(|name| name.ends_with("dataclass") || name.ends_with("dataclasses.dataclass")) {
-            self.heap.get_mut(class).set_attr(Ustr::from("__dataclass__"), Value::Bool(Some(true)));
+        if name.is_some_and(|name| name.ends_with("dataclass")) {
+            self.note_dataclass(class, decorator, name);
         } else if decorator.is_unknown() || name.is_some_and(|name| self.apis.get(name).is_none()) {
             self.heap.note(class, WRAPPED, Value::Bool(Some(true)));
         }
@@ -181,89 +181,13 @@ impl<'p> Interp<'p> {
             }
             None => {
                 super::inherited::construct(self, object, call);
+                self.note_unfit_fields(object, class, call);
                 self.dataclass_fields(object, class, call);
                 super::inherited::set_up(self, object, call.place);
                 super::inherited::build_parts(self, object, call.place);
             }
         }
         value
-    }
-
-    /// The fields of a dataclass or named tuple, from the arguments or the defaults in its body.
-    fn dataclass_fields(&mut self, object: ObjId, class: ObjId, call: &Call) {
-        let mut position = 0;
-        let mut lineage = self.lineage(ClassRef::Project(class));
-        lineage.reverse();
-        for base in lineage {
-            let Base::Project(base) = base else { continue };
-            let State::Class(state) = self.heap.get(base).state.clone() else { continue };
-            let tree = self.tree(state.file);
-            for stmt in &tree.class(state.class).body {
-                let StmtKind::AnnAssign { target, annotation, value } = tree.stmt(*stmt).kind else {
-                    continue;
-                };
-                let ExprKind::Name(name) = tree.expr(target).kind else { continue };
-                let passed = call.passed(position, &name).map(|passed| passed.value.clone());
-                position += 1;
-                let value = match passed {
-                    Some(value) => value,
-                    // `**settings` that we do not see may give it.
-                    None if call.open => self.field_of_type(annotation, &state),
-                    // Or whoever sets it: what is a framework's is known without making one.
-                    None if value.is_none() && self.is_of_framework(annotation, &state) => {
-                        self.field_of_type(annotation, &state)
-                    }
-                    None => self.field_default(base, name, value, &state, annotation),
-                };
-                self.heap.get_mut(object).set_attr(name, value);
-            }
-        }
-    }
-
-    fn is_of_framework(&mut self, annotation: ExprId, state: &ClassState) -> bool {
-        self.push_frame(state.env, state.file, None, None);
-        let class = self.quietly(|interp| interp.annotation_class(annotation));
-        self.frames.pop();
-        matches!(class, Some(Value::Api(_)))
-    }
-
-    fn field_of_type(&mut self, annotation: ExprId, state: &ClassState) -> Value {
-        self.push_frame(state.env, state.file, None, None);
-        let value = self.typed_by_annotation(annotation, Value::Unknown);
-        self.frames.pop();
-        value
-    }
-
-    fn field_default(
-        &mut self,
-        class: ObjId,
-        name: Ustr,
-        written: Option<ExprId>,
-        state: &ClassState,
-        annotation: ExprId,
-    ) -> Value {
-        if let Some((_, text)) = self.settings.values.iter().find(|(known, _)| *known == name.as_str()) {
-            return python::parse_scalar(text);
-        }
-        let value = self.heap.attr(class, name).cloned().unwrap_or_default();
-        let value =
-            match value.as_obj().and_then(|object| self.heap.attr(object, Ustr::from("default")).cloned()) {
-                Some(default) => default,
-                None => value,
-            };
-        let tree = self.tree(state.file);
-        let place = Place::new(state.file, tree.expr(written.unwrap_or(annotation)).span);
-        match value {
-            Value::Int(num) if num.from.is_none() => {
-                let origin = Origin { place, name: Rc::from(name.as_str()), given: true };
-                Value::Int(num.set_at(&Rc::new(origin)))
-            }
-            Value::Bool(_) | Value::Str(_) | Value::Float(_) => {
-                let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
-                Value::Given(Rc::new(Given { value, origin }))
-            }
-            other => other,
-        }
     }
 
     /// An attribute as it is stored, on the instance or its classes; methods are not bound yet.

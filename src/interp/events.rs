@@ -25,6 +25,16 @@ pub struct UnfitCall<'e> {
     pub unfit: Unfit,
 }
 
+/// A call of a class that ends in a `TypeError`: its constructor is made of its fields.
+pub struct UnfitFields<'e> {
+    pub object: ObjId,
+    pub class: ObjId,
+    pub call: &'e Call,
+    /// The names of all parameters.
+    pub takes: &'e [Ustr],
+    pub unfit: Unfit,
+}
+
 /// A value whose items are bound to several names, of which one may take the rest.
 pub struct Unpacked<'e> {
     pub names: usize,

@@ -66,6 +66,7 @@ events! {
     on_abandoned(&Abandoned<'_>);
     /// A function of the project is called with other arguments than it takes.
     on_unfit_call(&UnfitCall<'_>);
+    on_unfit_fields(&UnfitFields<'_>);
     /// A tuple is about to be bound to several names.
     on_unpack(&Unpacked<'_>);
     /// An option of the command line is declared.

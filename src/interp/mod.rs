@@ -41,6 +41,7 @@ mod elements;
 mod engines;
 mod events;
 mod expr;
+mod fields;
 mod formulas;
 mod frames;
 mod functions;
@@ -121,8 +122,8 @@ pub use events::{
     DrawnByName, ElementRead, ElementWrite, Entered, Exhausted, ExpressionStatement, FitCall, ForwardCall,
     FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall,
     MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator, Return, StackMade,
-    StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall, UnknownMethod,
-    Unpacked, Update,
+    StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall, UnfitFields,
+    UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

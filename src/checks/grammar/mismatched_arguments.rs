@@ -8,7 +8,7 @@ use super::super_arguments::mismatches;
 use super::tried::is_tried;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Places, Script};
-use crate::interp::{Base, Checker, Interp, Unfit, UnfitCall, WRAPPED};
+use crate::interp::{Base, Call, Checker, Interp, Unfit, UnfitCall, UnfitFields, WRAPPED};
 use crate::names::Module;
 use crate::report::{Confidence, FileId, Fix, Place, Severity};
 use crate::syntax::{Arg, ArgKind, Class, ExprId, ExprKind, FnId, Function, ParamKind};
@@ -28,7 +28,8 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker = Checker { on_unfit_call: Some(on_unfit_call), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_unfit_call: Some(on_unfit_call), on_unfit_fields: Some(on_unfit_fields), ..Checker::SILENT };
 
 /// What becomes of a call that does not fit.
 pub(super) const RAISES: &str = "this raises TypeError as soon as it is reached";
@@ -71,6 +72,25 @@ fn on_unfit_call(cx: &mut Interp<'_>, unfit: &UnfitCall<'_>) {
     let chosen = cx.undecided_arms() > 0 && CALLED.contains(&function.name.as_str());
     let sure = if chosen { Confidence::Low } else { Confidence::High };
     cx.observe(place, seen, sure);
+}
+
+/// The same of a class whose constructor is made of its fields.
+fn on_unfit_fields(cx: &mut Interp<'_>, unfit: &UnfitFields<'_>) {
+    let UnfitFields { class, call, takes, .. } = unfit;
+    let State::Class(state) = &cx.heap.get(*class).state else { return };
+    let definition = cx.tree(state.file).class(state.class);
+    let (name, defined) = (definition.name, Place::new(state.file, definition.name_span));
+    let is_it = |called: Option<Ustr>| called == Some(name) || cx.supposed.seeded.is_none();
+    let written = if cx.is_provided_for() { None } else { as_written(cx, call, &unfit.unfit, is_it) };
+    let Some(place) = written.filter(|place| !is_tried(cx, *place, "TypeError")) else { return };
+    let seen = Mismatch {
+        function: Rc::from(format!("{name}.__init__")),
+        unfit: unfit.unfit.clone(),
+        takes: takes.to_vec(),
+        given: call.keywords.iter().map(|(name, _)| *name).collect(),
+        defined,
+    };
+    cx.observe(place, seen, Confidence::High);
 }
 
 /// Whether a method may be another one where it runs: a subclass of a class that nobody here makes an instance of may
@@ -172,10 +192,27 @@ fn is_behind_unseen(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
     own.name == "__init__" && lineage.into_iter().take_while(|base| !is_its(base)).any(is_unseen)
 }
 
-/// Where the call is in the text, with these very arguments and under the name of what it calls: frameworks call back
-/// with arguments of their own. What is not expected is shown where it is written.
+/// Where the call of a function is in the text, under the name of what it calls.
 fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
     let UnfitCall { closure, call, .. } = unfit;
+    let function = cx.tree(closure.file).function(closure.function);
+    let class = function.class.map(|class| cx.tree(closure.file).class(class).name);
+    as_written(cx, call, &unfit.unfit, |called| match function.name.as_str() {
+        name if CALLED.contains(&name) => true,
+        // What the script itself keeps under another name is no guess.
+        "__init__" => called == class || called == Some(function.name) || cx.supposed.seeded.is_none(),
+        _ => called == Some(function.name),
+    })
+}
+
+/// Where a call is in the text, with these very arguments: frameworks call back with arguments of their own. What is not
+/// expected is shown where it is written.
+fn as_written(
+    cx: &Interp<'_>,
+    call: &Call,
+    unfit: &Unfit,
+    is_it: impl Fn(Option<Ustr>) -> bool,
+) -> Option<Place> {
     let module = cx.module(call.place.file);
     let ExprKind::Call { callee, args } = &module.tree.expr(module.expr_at(call.place.span)?).kind else {
         return None;
@@ -190,21 +227,13 @@ fn written(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> Option<Place> {
     let same = by_position == call.positional.len()
         && by_name == call.keywords.len()
         && by_position + by_name == args.len();
-    let function = cx.tree(closure.file).function(closure.function);
-    let class = function.class.map(|class| cx.tree(closure.file).class(class).name);
-    let called = last_name(module, *callee);
-    let is_it = match function.name.as_str() {
-        name if CALLED.contains(&name) => true,
-        // What the script itself keeps under another name is no guess.
-        "__init__" => called == class || called == Some(function.name) || cx.supposed.seeded.is_none(),
-        _ => called == Some(function.name),
-    };
-    let is_strange = |arg: &&Arg| match (arg.kind, &unfit.unfit) {
+    let is_strange = |arg: &&Arg| match (arg.kind, unfit) {
         (ArgKind::Keyword(name), Unfit::Unexpected(strange) | Unfit::Twice(strange)) => name == *strange,
         _ => false,
     };
     let strange = args.iter().find(is_strange).map(|arg| arg.span);
-    (same && is_it).then(|| Place::new(call.place.file, strange.unwrap_or(call.place.span)))
+    let place = Place::new(call.place.file, strange.unwrap_or(call.place.span));
+    (same && is_it(last_name(module, *callee))).then_some(place)
 }
 
 fn last_name(module: &Module, callee: ExprId) -> Option<Ustr> {
