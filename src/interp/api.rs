@@ -108,8 +108,7 @@ impl<'p> Interp<'p> {
         value
     }
 
-    /// A tensor that requires grad has no NumPy array: who calls a function that asks for one, and that nothing here
-    /// calls, has switched gradients off.
+    /// A tensor that requires grad has no NumPy array: callers of an open function that asks for one switched it off.
     fn unless_recorded(&mut self, api: &Api, call: &Invocation) {
         if self.supposed.seeded.is_some() && api.transfer() == Some(Transfer::Numpy) {
             let before = std::mem::replace(&mut self.graphs.leaving, Leaving::Returned);
@@ -492,8 +491,9 @@ impl<'p> Interp<'p> {
             // Where it starts is far from where it would be wrong, as a rule.
             range: base.range.filter(|_| !learns),
             mark: None,
-            // Its own graph begins here, wherever its first numbers come from.
+            // Its own graph begins here, wherever its first numbers come from, and through which poles.
             detach_points: None,
+            hazards: None,
             ..base
         })
     }

@@ -3,7 +3,6 @@
 
 use super::{Call, Interp, Invocation, modules::DEEPEST};
 use crate::apis::{Api, Weights};
-use crate::report::Confidence;
 use crate::syntax::BinaryOp;
 use crate::values::*;
 use std::rc::Rc;
@@ -26,8 +25,11 @@ impl<'p> Interp<'p> {
         Value::Params(Rc::new(Params { stream: None, named: false, ..params.clone() }))
     }
 
-    /// A parameter of a layer as the tensor that it is, whose numbers and shape are not known.
+    /// A parameter of a layer as the tensor that it is, of which only its layer says more.
     pub(crate) fn parameter_tensor(&self, params: &Params) -> Tensor {
+        if let Some(one) = params.only_one() {
+            return self.weight_of_layer(params, one);
+        }
         // A module stands for all that is below it, as an output does not.
         let leaves = params.owners.iter().fold(ObjSet::default(), |all, owner| {
             all.union(&self.descendants(owner)).union(&ObjSet::one(owner))
@@ -43,15 +45,15 @@ impl<'p> Interp<'p> {
             bare: true,
         };
         let graph = if self.ambient.grad == Some(false) { Graph::None } else { Graph::Live(Rc::new(nodes)) };
-        Tensor {
-            graph,
-            is_leaf: true,
-            source: Source::Parameter,
-            device_origin: Some(DeviceOrigin::Module),
-            device: self.device_of_params(params),
-            confidence: Confidence::Medium,
-            ..Tensor::default()
-        }
+        Tensor { device: self.device_of_params(params), ..Tensor::of_parameter(graph) }
+    }
+
+    /// `layer.weight`, with what its layer says of it.
+    fn weight_of_layer(&self, params: &Params, one: &Parameter) -> Tensor {
+        let tensor = self.heap.weight_of_layer(one).unwrap_or_else(|| Tensor::of_parameter(Graph::Unknown));
+        let graph = if self.ambient.grad == Some(false) { Graph::None } else { tensor.graph.clone() };
+        let device = self.device_of_params(params);
+        Tensor { graph, device, ..tensor }.with_shape(self.shape_of_parameter(one))
     }
 
     /// A parameter beside a tensor or a number is a tensor; two of them may be lists, and their sum another one.

@@ -87,8 +87,11 @@ impl Heap {
         }
     }
 
-    /// What is called as one or the other.
+    /// A tensor, or what is called as one or the other.
     pub(super) fn join_callables(&self, a: &Value, b: &Value) -> Value {
+        if let (Value::Params(one), Value::Tensor(x)) | (Value::Tensor(x), Value::Params(one)) = (a, b) {
+            return self.join_weight(one, x);
+        }
         let (Some(mut all), Some(more)) = (self.callables(a), self.callables(b)) else {
             return Value::Unknown;
         };

@@ -375,7 +375,7 @@ impl Heap {
         }
     }
 
-    fn join_tensors(&self, x: &super::Tensor, y: &super::Tensor) -> Value {
+    pub(super) fn join_tensors(&self, x: &super::Tensor, y: &super::Tensor) -> Value {
         let mut joined = x.join(y);
         if self.at_head {
             let parts = x.graph.parts().union(&y.graph.parts());

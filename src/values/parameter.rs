@@ -1,7 +1,8 @@
 //! Parameters below modules, together and one by one. Their shapes and whether they ask for gradients are
 //! looked up at their owners, so that a parameter costs nothing where nobody tells it from others.
 
-use super::{ModuleState, ObjId, ObjSet, Value};
+use super::{DeviceOrigin, Graph, Heap, ModuleState, ObjId, ObjSet, Source, Tensor, Value};
+use crate::report::Confidence;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use ustr::Ustr;
@@ -56,6 +57,16 @@ impl PartialEq for ParamGroup {
 }
 
 impl Params {
+    /// The one that a layer calls by this name, where it is no list: `layer.weight`.
+    pub fn only_one(&self) -> Option<&Parameter> {
+        match self.only.as_deref() {
+            Some([one]) if one.name.is_some() && !one.maybe && !self.others && self.stream.is_none() => {
+                Some(one)
+            }
+            _ => None,
+        }
+    }
+
     /// The parameters of both.
     pub fn union(&self, other: &Params) -> Params {
         Params {
@@ -151,6 +162,42 @@ impl ModuleState {
     pub fn is_frozen(&self, name: Option<Ustr>) -> Option<bool> {
         let apart = self.apart.iter().find(|(known, _)| Some(*known) == name);
         apart.map_or(self.frozen, |(_, frozen)| *frozen)
+    }
+}
+
+impl Heap {
+    /// A parameter of a layer, as the tensor that it is.
+    pub fn weight_of_layer(&self, one: &Parameter) -> Option<Tensor> {
+        let module = self.get(one.owner).module()?;
+        let graph = match module.is_frozen(one.name) {
+            Some(false) => Graph::leaf(one.owner, u32::MAX),
+            Some(true) => Graph::None,
+            None => Graph::Unknown,
+        };
+        let learned = module.is_frozen(one.name) != Some(true);
+        Some(Tensor { device: module.device, dtype: module.dtype, learned, ..Tensor::of_parameter(graph) })
+    }
+
+    /// `x = embedding.weight`, which a loop makes more of: it is a tensor all along.
+    pub(super) fn join_weight(&self, params: &Params, tensor: &Rc<Tensor>) -> Value {
+        match params.only_one().and_then(|one| self.weight_of_layer(one)) {
+            Some(weight) => self.join_tensors(&weight, tensor),
+            None => Value::Unknown,
+        }
+    }
+}
+
+impl Tensor {
+    /// A parameter, whose numbers and shape are not known.
+    pub fn of_parameter(graph: Graph) -> Tensor {
+        Tensor {
+            graph,
+            is_leaf: true,
+            source: Source::Parameter,
+            device_origin: Some(DeviceOrigin::Module),
+            confidence: Confidence::Medium,
+            ..Tensor::default()
+        }
     }
 }
 
