@@ -98,6 +98,8 @@ pub(crate) fn mask(interp: &Interp, place: Place, values: &[Value]) -> Tensor {
     };
     let relation = match (learned.next(), learned.next()) {
         _ if values.iter().any(is_repeated) => Some(Relation::Repeated),
+        // `torch.logical_or(torch.isinf(x), torch.isnan(x))`
+        (None, _) if values.iter().any(is_judged) => Some(Relation::Judged),
         (None, _) => None,
         (Some(only), None) => Some(Relation::JudgedBy(only.clone())),
         _ => Some(Relation::Judged),
