@@ -10,6 +10,8 @@ use crate::values::*;
 use std::rc::Rc;
 use ustr::Ustr;
 
+const NAMED_TUPLE: &str = "typing.NamedTuple";
+
 /// A class whose constructor takes its fields, and nothing else.
 const GENERATED: Note = Note::new("generated-constructor");
 
@@ -44,26 +46,30 @@ impl<'p> Interp<'p> {
     /// The parameters of a constructor that is made of fields, where all of these are seen.
     fn generated_params(&self, class: ObjId) -> Option<Vec<Param>> {
         let mut lineage = self.lineage(ClassRef::Project(class));
-        let of_framework =
-            lineage.iter().any(|base| matches!(base, Base::Api(name) if self.takes_fields(*name)));
+        let tuple = Ustr::from(NAMED_TUPLE);
+        // Each class makes a constructor, without a decorator.
+        let by_base = match &lineage[..] {
+            [_, Base::Api(name)] if *name == tuple => true,
+            all => all.iter().any(|base| matches!(base, Base::Api(name) if self.takes_fields(*name))),
+        };
         let is_generated = |base: &Base| matches!(base, Base::Project(class) if self.heap.noted(*class, GENERATED).is_some());
         let known = |base: &Base| match base {
             Base::Project(class) => {
                 self.heap.noted(*class, WRAPPED).is_none()
-                    && (of_framework
+                    && (by_base
                         || is_generated(base)
                         || self.heap.attr(*class, Ustr::from("__dataclass__")).is_none())
             }
-            Base::Api(name) => self.takes_fields(*name),
+            Base::Api(name) => *name == tuple || self.takes_fields(*name),
             Base::Unknown => false,
         };
-        let first = lineage.iter().position(|base| of_framework || is_generated(base))?;
+        let first = lineage.iter().position(|base| by_base || is_generated(base))?;
         if !lineage.iter().all(known) || self.find_in(&lineage, Ustr::from("__new__")).is_some() {
             return None;
         }
         lineage.drain(..first);
         let mut params: Vec<Param> = Vec::new();
-        for base in lineage.iter().rev().filter(|base| of_framework || is_generated(base)) {
+        for base in lineage.iter().rev().filter(|base| by_base || is_generated(base)) {
             let Base::Project(base) = base else { continue };
             let State::Class(state) = &self.heap.get(*base).state else { return None };
             for param in fields(self.tree(state.file), &self.tree(state.file).class(state.class).body)? {
@@ -113,7 +119,7 @@ impl<'p> Interp<'p> {
                     // `**settings` that we do not see may give it.
                     None if call.open => self.field_of_type(annotation, &state),
                     // Or whoever sets it: what is a framework's is known without making one.
-                    None if value.is_none() && self.is_of_framework(annotation, &state) => {
+                    None if value.is_none() && self.is_by_base(annotation, &state) => {
                         self.field_of_type(annotation, &state)
                     }
                     None => self.field_default(base, name, value, &state, annotation),
@@ -123,7 +129,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn is_of_framework(&mut self, annotation: ExprId, state: &ClassState) -> bool {
+    fn is_by_base(&mut self, annotation: ExprId, state: &ClassState) -> bool {
         self.push_frame(state.env, state.file, None, None);
         let class = self.quietly(|interp| interp.annotation_class(annotation));
         self.frames.pop();
