@@ -409,6 +409,11 @@ impl Object {
 }
 
 impl Heap {
+    /// All modules that were made.
+    pub fn modules(&self) -> impl Iterator<Item = ObjId> + '_ {
+        (0..self.len() as u32).map(ObjId).filter(|id| self.get(*id).module().is_some())
+    }
+
     /// All optimizers that were made.
     pub fn optimizers(&self) -> impl Iterator<Item = ObjId> + '_ {
         (0..self.len() as u32).map(ObjId).filter(|id| self.get(*id).optimizer().is_some())

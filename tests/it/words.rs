@@ -112,6 +112,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("scheduler-before-optimizer", "Detected call of `lr_scheduler.step()` before `optimizer.step()`"),
     ("scheduler-granularity", "call scheduler every epoch or every batch"),
     ("shape-mismatch", "mat1 and mat2 shapes cannot be multiplied"),
+    ("shared-layers", "ModuleList layers share weights"),
     ("shared-worker-seed", "same random augmentations in every worker"),
     ("shuffle-with-sampler", "sampler option is mutually exclusive with shuffle"),
     ("side-effect-in-function", "jax jit side effects"),

@@ -10,6 +10,7 @@ mod parameter_lost_by_transfer;
 mod plain_tensors;
 mod put_back;
 mod registration;
+mod shared_layers;
 mod unregistered_submodule;
 
 use crate::checks::Concern;
@@ -33,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
         &forward_called_directly::RULE,
         &missing_super_init::RULE,
         &parameter_lost_by_transfer::RULE,
+        &shared_layers::RULE,
         &unregistered_submodule::RULE,
     ],
     checkers: &[
