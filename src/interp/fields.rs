@@ -2,12 +2,11 @@
 //! of some frameworks.
 
 use super::lineage::Base;
-use super::{Call, Interp, UnfitFields, WRAPPED, alternatives, python};
+use super::{Call, Interp, UnfitFields, WRAPPED, alternatives};
 use crate::apis;
-use crate::report::{Place, Span};
+use crate::report::Span;
 use crate::syntax::{Arg, ArgKind, ExprId, ExprKind, Param, ParamKind, StmtId, StmtKind, Tree};
 use crate::values::*;
-use std::rc::Rc;
 use ustr::Ustr;
 
 const NAMED_TUPLE: &str = "typing.NamedTuple";
@@ -15,7 +14,7 @@ const NAMED_TUPLE: &str = "typing.NamedTuple";
 /// A class whose constructor takes its fields, and nothing else.
 const GENERATED: Note = Note::new("generated-constructor");
 
-impl<'p> Interp<'p> {
+impl Interp<'_> {
     /// `@dataclass`: what the standard library makes takes the fields, unless it is told otherwise.
     pub(super) fn note_dataclass(&mut self, class: ObjId, decorator: &Value, name: Option<Ustr>) {
         let is_told = match decorator {
@@ -63,8 +62,9 @@ impl<'p> Interp<'p> {
             Base::Api(name) => *name == tuple || self.takes_fields(*name),
             Base::Unknown => false,
         };
+        let makes_itself = |base: &Base| matches!(base, Base::Project(class) if self.heap.attr(*class, Ustr::from("__new__")).is_some());
         let first = lineage.iter().position(|base| by_base || is_generated(base))?;
-        if !lineage.iter().all(known) || self.find_in(&lineage, Ustr::from("__new__")).is_some() {
+        if !lineage.iter().all(known) || lineage.iter().any(makes_itself) {
             return None;
         }
         lineage.drain(..first);
@@ -96,83 +96,6 @@ impl<'p> Interp<'p> {
 
     fn takes_fields(&self, class: Ustr) -> bool {
         self.apis.owns(class).iter().any(|owned| owned == "fields")
-    }
-
-    /// The fields of a dataclass or named tuple, from the arguments or the defaults in its body.
-    pub(super) fn dataclass_fields(&mut self, object: ObjId, class: ObjId, call: &Call) {
-        let mut position = 0;
-        let mut lineage = self.lineage(ClassRef::Project(class));
-        lineage.reverse();
-        for base in lineage {
-            let Base::Project(base) = base else { continue };
-            let State::Class(state) = self.heap.get(base).state.clone() else { continue };
-            let tree = self.tree(state.file);
-            for stmt in &tree.class(state.class).body {
-                let StmtKind::AnnAssign { target, annotation, value } = tree.stmt(*stmt).kind else {
-                    continue;
-                };
-                let ExprKind::Name(name) = tree.expr(target).kind else { continue };
-                let passed = call.passed(position, &name).map(|passed| passed.value.clone());
-                position += 1;
-                let value = match passed {
-                    Some(value) => value,
-                    // `**settings` that we do not see may give it.
-                    None if call.open => self.field_of_type(annotation, &state),
-                    // Or whoever sets it: what is a framework's is known without making one.
-                    None if value.is_none() && self.is_by_base(annotation, &state) => {
-                        self.field_of_type(annotation, &state)
-                    }
-                    None => self.field_default(base, name, value, &state, annotation),
-                };
-                self.heap.get_mut(object).set_attr(name, value);
-            }
-        }
-    }
-
-    fn is_by_base(&mut self, annotation: ExprId, state: &ClassState) -> bool {
-        self.push_frame(state.env, state.file, None, None);
-        let class = self.quietly(|interp| interp.annotation_class(annotation));
-        self.frames.pop();
-        matches!(class, Some(Value::Api(_)))
-    }
-
-    fn field_of_type(&mut self, annotation: ExprId, state: &ClassState) -> Value {
-        self.push_frame(state.env, state.file, None, None);
-        let value = self.typed_by_annotation(annotation, Value::Unknown);
-        self.frames.pop();
-        value
-    }
-
-    fn field_default(
-        &mut self,
-        class: ObjId,
-        name: Ustr,
-        written: Option<ExprId>,
-        state: &ClassState,
-        annotation: ExprId,
-    ) -> Value {
-        if let Some((_, text)) = self.settings.values.iter().find(|(known, _)| *known == name.as_str()) {
-            return python::parse_scalar(text);
-        }
-        let value = self.heap.attr(class, name).cloned().unwrap_or_default();
-        let value =
-            match value.as_obj().and_then(|object| self.heap.attr(object, Ustr::from("default")).cloned()) {
-                Some(default) => default,
-                None => value,
-            };
-        let tree = self.tree(state.file);
-        let place = Place::new(state.file, tree.expr(written.unwrap_or(annotation)).span);
-        match value {
-            Value::Int(num) if num.from.is_none() => {
-                let origin = Origin { place, name: Rc::from(name.as_str()), given: true };
-                Value::Int(num.set_at(&Rc::new(origin)))
-            }
-            Value::Bool(_) | Value::Str(_) | Value::Float(_) => {
-                let origin = Rc::new(Origin { place, name: Rc::from(name.as_str()), given: true });
-                Value::Given(Rc::new(Given { value, origin }))
-            }
-            other => other,
-        }
     }
 }
 
