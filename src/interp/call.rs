@@ -71,7 +71,6 @@ impl<'p> Interp<'p> {
             return self.call_module(object, call);
         }
         let receiver = Value::Obj(object);
-        let place = call.place;
         let dunder = Ustr::from("__call__");
         let is_function = self.is_function_class(self.heap.get(object).class);
         match self
@@ -79,7 +78,7 @@ impl<'p> Interp<'p> {
             .filter(|method| !(is_function && matches!(method, Value::Api(_))))
         {
             Some(method) => {
-                let bound = self.bind(&receiver, &method, dunder, place);
+                let bound = self.bind(&receiver, &method, dunder, call.place);
                 self.call_value(&bound, call)
             }
             None => {
