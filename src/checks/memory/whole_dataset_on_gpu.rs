@@ -6,7 +6,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{FEW_ROWS, Findings, Places, Script};
 use crate::report::Severity;
 use crate::trace::{At, PlacedOnGpu};
-use crate::values::{Graph, Source};
+use crate::values::{ClassRef, Graph, Source, State};
 
 pub(super) static RULE: Rule = Rule {
     id: "whole-dataset-on-gpu",
@@ -83,5 +83,18 @@ fn resident(script: &Script, at: &At, placed: &PlacedOnGpu) -> Option<TensorOnGp
         Source::Output | Source::Loss | Source::Parameter | Source::Mask => false,
     };
     let plain = matches!(tensor.graph, Graph::None) && !tensor.is_leaf;
+    let is_data = is_data && !is_of_model(script, at);
     (is_data && plain && rows >= FEW_ROWS).then(|| TensorOnGpu::new(script, at, tensor, bytes, severity))
+}
+
+/// Whether the constructor of a model keeps it: each step computes with all of it, as with the queue of a contrast.
+fn is_of_model(script: &Script, at: &At) -> bool {
+    let draft = script.draft(at.place.file);
+    let own = draft.function_around(at.place.span).and_then(|function| draft.function(function).class);
+    let heap = &script.rehearsal.heap;
+    heap.modules().any(|model| match heap.get(model).class {
+        ClassRef::Project(class) => matches!(&heap.get(class).state, State::Class(state)
+            if state.file == at.place.file && Some(state.class) == own),
+        _ => false,
+    })
 }
