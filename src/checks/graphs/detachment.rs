@@ -50,8 +50,8 @@ pub(in crate::checks) fn detached_losses(script: &Script) -> Vec<DetachedLoss> {
     let mut found = returned_losses(script);
     for (at, sight) in script.sightings() {
         let Sight::Backward { loss, .. } = sight else { continue };
-        // What only wakes autograd up, before any loop, is nobody's loss.
-        let alone = |step: &&Stepping| !loss.is_leaf || step.loops.is_empty();
+        // What only wakes autograd up, or takes a gradient of its own, outside of any loop, is nobody's loss.
+        let alone = |step: &&Stepping| matches!(loss.graph, Graph::None) || step.loops.is_empty();
         let beside =
             |step: &&Stepping| at.loops.last().map_or_else(|| alone(step), |id| step.loops.contains(id));
         let mut optimizers = stepping.iter().filter(beside);
