@@ -106,7 +106,7 @@ impl Interp<'_> {
     }
 
     /// The same, where its name does not say that this is the CPU: what is fetched from a GPU was not on the CPU.
-    pub(super) fn sends(&self, method: Ustr) -> bool {
+    pub(crate) fn sends(&self, method: Ustr) -> bool {
         let gives = self.apis.method_of(Role::Tensor, method).and_then(|api| api.gives.as_ref());
         let is_cpu =
             |operand: &Operand| matches!(operand, Operand::Literal(Literal::Str(name)) if *name == "cpu");

@@ -9,8 +9,9 @@ use crate::interp::{
     Base, Branch, Call, Checker, Indexed, Interp, Invocation, LayerCall, LossCall, Operation, Operator,
     TracePoint, collect_tensors, given_tensors,
 };
+use crate::names::Subject;
 use crate::report::Place;
-use crate::syntax::BinaryOp;
+use crate::syntax::{BinaryOp, ExprId};
 use crate::trace::{At, Observation, Sight};
 use crate::values::{Device, Learned, ObjId, Source, State, Tensor, Value};
 use std::cell::Cell;
@@ -321,9 +322,15 @@ fn is_left_behind(cx: &Interp<'_>, part: &Tensor) -> bool {
     let name = name.trim_matches(|mark| matches!(mark, '"' | '\'' | ']'));
     let of_file = cx.running().rfind(|frame| frame.file == made.file);
     let function = of_file.and_then(|frame| frame.function);
-    let uses = &cx.module(made.file).names.uses;
+    let module = cx.module(made.file);
+    let uses = &module.names.uses;
     let is_tensor = cx.apis.is_input(name) || !uses.of_local(function, Ustr::from(name)).is_empty();
-    is_tensor && !cx.running().any(|frame| cx.apis.scatters(&cx.module(frame.file).source.text))
+    // `if device is not None: images = images.to(device)`: where it is not moved nothing is.
+    let mut acts = module.relations().acts_of(Subject::Local(function, Ustr::from(name)));
+    let around = module.relations().innermost_loop(made.span);
+    let beside = |call: ExprId| around.is_none_or(|around| around.contains(module.tree.expr(call).span));
+    let is_moved = acts.any(|act| act.method.is_some_and(|method| cx.sends(method)) && beside(act.call));
+    is_tensor && !is_moved && !cx.running().any(|frame| cx.apis.scatters(&cx.module(frame.file).source.text))
 }
 
 /// What is only taken for a loss, of an output and a target.
