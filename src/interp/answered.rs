@@ -14,9 +14,11 @@ const MOST_ARMS: usize = 4;
 /// And of one branch so many variables at most.
 const MOST_LEFT: usize = 16;
 
-/// By a question and its answer.
+/// A question and its answer.
+type Answer = (u32, bool);
+
 #[derive(Default)]
-struct Remembered(FxHashMap<(u32, bool), Vec<Left>>);
+struct Remembered(FxHashMap<Answer, Vec<Left>>);
 
 /// A variable that an arm bound, and what it is behind the branch.
 #[derive(Clone)]
@@ -29,16 +31,18 @@ struct Left {
     merged: Option<Rc<Object>>,
 }
 
-/// What arms left, before it is joined.
-pub(super) struct Arms(Vec<((u32, bool), ObjId, Ustr, Value)>);
+/// What arms left in the variables of a frame, before it is joined.
+pub(super) struct Arms {
+    holder: ObjId,
+    left: Vec<(Answer, Ustr, Value)>,
+}
 
 /// What the arms of a branch leave in the variables of the running function, if questions decide between them.
-pub(super) fn left(interp: &mut Interp<'_>, tests: &[ExprId], ends: &[End]) -> Arms {
-    let mut found = Vec::new();
+pub(super) fn left(interp: &mut Interp<'_>, tests: &[ExprId], ends: &[End]) -> Option<Arms> {
     if tests.is_empty() || ends.len() > MOST_ARMS {
-        return Arms(found);
+        return None;
     }
-    let Some(holder) = interp.frames.last().map(|frame| frame.env) else { return Arms(found) };
+    let holder = interp.frames.last()?.env;
     let is_through = |(flow, _): &&End| *flow == Flow::Next;
     let written = ends.iter().filter(is_through).filter_map(|(_, writes)| writes.get(holder));
     let before = interp.heap.get(holder);
@@ -51,8 +55,9 @@ pub(super) fn left(interp: &mut Interp<'_>, tests: &[ExprId], ends: &[End]) -> A
         }
     }
     if names.is_empty() {
-        return Arms(found);
+        return None;
     }
+    let mut left = Vec::new();
     let asked: Vec<Option<Asked>> = tests.iter().map(|test| interp.question_in(*test)).collect();
     for (at, (_, writes)) in ends.iter().enumerate().filter(|(_, end)| is_through(end)) {
         let answer = match asked.get(at) {
@@ -63,15 +68,15 @@ pub(super) fn left(interp: &mut Interp<'_>, tests: &[ExprId], ends: &[End]) -> A
         };
         let Some(answer) = answer else { continue };
         let after = writes.get(holder).unwrap_or(interp.heap.get(holder));
-        let kept = names.iter().filter_map(|name| Some((answer, holder, *name, after.attr(*name)?.clone())));
-        found.extend(kept);
+        left.extend(names.iter().filter_map(|name| Some((answer, *name, after.attr(*name)?.clone()))));
     }
-    Arms(found)
+    Some(Arms { holder, left })
 }
 
 /// Remembers what arms left beside what it is behind the branch, where that is neither.
 pub(super) fn keep(interp: &mut Interp<'_>, arms: Arms) {
-    for (answer, holder, name, own) in arms.0 {
+    let Arms { holder, left } = arms;
+    for (answer, name, own) in left {
         let Some(behind) = interp.heap.attr(holder, name).cloned() else { continue };
         let merged = match &behind {
             Value::Obj(object) if interp.heap.is_merged(*object) => Some(interp.heap.shared(*object)),

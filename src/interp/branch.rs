@@ -321,7 +321,7 @@ impl<'p> Interp<'p> {
         match (through, stopped) {
             (Some(writes), _) => {
                 self.heap.apply(writes);
-                answered::keep(self, left);
+                left.into_iter().for_each(|left| answered::keep(self, left));
                 Flow::Next
             }
             (None, Some((exit, writes))) => {

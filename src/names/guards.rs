@@ -118,7 +118,7 @@ fn broken(tree: &Tree) -> impl Iterator<Item = Span> {
     tree.lines.iter().filter(is_guessed).copied()
 }
 
-/// What follows a `return` or `raise` in its block, the arm of `if False:`, and what a `False and` is before.
+/// What follows a `return` or `raise` in its block, the arm of `if False:`, and what follows `False and`.
 fn unreached(tree: &Tree) -> Vec<Span> {
     let of_functions = tree.functions.iter().filter_map(|function| match &function.body {
         FunctionBody::Block(body) => Some(&**body),
@@ -152,7 +152,7 @@ fn is_false(tree: &Tree, test: ExprId) -> bool {
     matches!(test.kind, ExprKind::False | ExprKind::Int(0)) || is_conjunction_with_false(tree, test)
 }
 
-/// `False and DEBUG`: of several parts the first is never followed by another.
+/// `False and DEBUG`: what follows is never evaluated.
 fn is_conjunction_with_false(tree: &Tree, expr: &Expr) -> bool {
     let ExprKind::Bool { and: true, items } = &expr.kind else { return false };
     items.first().is_some_and(|first| is_false(tree, *first))
