@@ -27,11 +27,16 @@ impl<'p> Interp<'p> {
 
     /// Whether a class inherits from something of which nobody knows what it does.
     pub(crate) fn has_unseen_base(&self, class: ClassRef) -> bool {
-        self.lineage(class).into_iter().any(|base| match base {
+        self.lineage(class).into_iter().any(|base| self.is_unseen_base(base))
+    }
+
+    /// Whether nobody sees what a class of this lineage has.
+    pub(crate) fn is_unseen_base(&self, base: Base) -> bool {
+        match base {
             Base::Project(_) => false,
             Base::Api(name) => self.apis.class(name).is_none(),
             Base::Unknown => true,
-        })
+        }
     }
 
     /// Whether a framework does by itself a part of what others leave to the script.

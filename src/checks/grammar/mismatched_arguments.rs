@@ -183,13 +183,9 @@ fn is_behind_unseen(cx: &Interp<'_>, unfit: &UnfitCall<'_>) -> bool {
             if state.file == unfit.closure.file && Some(state.class) == own.class),
         _ => false,
     };
-    let is_unseen = |base: Base| match base {
-        Base::Project(_) => false,
-        Base::Api(name) => cx.apis.class(name).is_none(),
-        Base::Unknown => true,
-    };
     let lineage = cx.lineage(cx.heap.get(object).class);
-    own.name == "__init__" && lineage.into_iter().take_while(|base| !is_its(base)).any(is_unseen)
+    own.name == "__init__"
+        && lineage.into_iter().take_while(|base| !is_its(base)).any(|base| cx.is_unseen_base(base))
 }
 
 /// Where the call of a function is in the text, under the name of what it calls.
