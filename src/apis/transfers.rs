@@ -160,6 +160,7 @@ vocabulary! {
     InstanceRestored "instance-restored" (Cls)
         "an instance of the class that this was called on, with weights from elsewhere; what it was made with is not known";
     Int "int" (; X) "a Python int";
+    IsFloatingPoint "is-floating-point" (X) [asks] "whether the dtype of a tensor has fractions; a complex one has none";
     IsTensor "is-tensor" (X) "whether x is a tensor, and no array, number or list";
     Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";
     Iterable "iterable" (X) "the same iterable (progress bars)";

@@ -335,10 +335,16 @@ impl<'p> Interp<'p> {
                 Value::Builtin(_) => return Some(false),
                 _ => return None,
             },
+            Value::Api(name) if matches!(class, Value::Builtin(class) if class == "type") => {
+                return self.apis.class(*name).map(|_| true);
+            }
             // Of which class of a framework they are is not said.
             Value::Device(..) | Value::DType(_) if matches!(class, Value::Api(_)) => return None,
             other => return is_plain_instance(other, class),
         };
+        if let (Value::Builtin(name), State::Class(_)) = (class, &self.heap.get(object).state) {
+            return Some(matches!(name.as_str(), "type" | "object"));
+        }
         if let Some(answer) = self.is_wrapper(object, class) {
             return Some(answer);
         }

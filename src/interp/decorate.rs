@@ -127,17 +127,7 @@ impl<'p> Interp<'p> {
             Some(decorator) => {
                 let call = Call::with(self.expr_place(decorators[0]), [function.clone()]);
                 match self.call_value(&decorator, &call) {
-                    // A decorator that is not understood may switch gradients off.
-                    Value::Unknown => match function {
-                        Value::Function(closure)
-                            if matches!(closure.wrap.context, None | Some(ContextKind::Autocast(_))) =>
-                        {
-                            let context = Some(ContextKind::UnknownGrad);
-                            let wrap = Wrap { context, ..closure.wrap };
-                            Value::Function(Rc::new(Closure { wrap, ..(*closure).clone() }))
-                        }
-                        function => function,
-                    },
+                    Value::Unknown => beyond_knowing(function),
                     Value::None => function,
                     value => value,
                 }
@@ -225,4 +215,15 @@ impl<'p> Interp<'p> {
             }
         }
     }
+}
+
+/// What a decorator of the project made of a function where its call is not understood: it may take other arguments,
+/// and have its gradients switched off.
+fn beyond_knowing(function: Value) -> Value {
+    let Value::Function(closure) = &function else { return function };
+    let mut wrap = Wrap { opaque: true, ..closure.wrap };
+    if matches!(wrap.context, None | Some(ContextKind::Autocast(_))) {
+        wrap.context = Some(ContextKind::UnknownGrad);
+    }
+    Value::Function(Rc::new(Closure { wrap, ..(**closure).clone() }))
 }

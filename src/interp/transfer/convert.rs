@@ -259,6 +259,13 @@ pub(crate) fn dtype(interp: &mut Interp, call: &Invocation) -> Value {
     first(interp, call).dtype.map_or(Value::Unknown, Value::DType)
 }
 
+/// Complex numbers are none of floating point to PyTorch. A dtype that is only likely decides no arm of a test.
+pub(crate) fn is_floating_point(interp: &mut Interp, call: &Invocation) -> Value {
+    let tensor = first(interp, call);
+    let dtype = tensor.dtype.filter(|_| tensor.confidence == Confidence::High);
+    Value::Bool(dtype.map(|dtype| dtype.is_float() && dtype != DType::Complex64))
+}
+
 pub(crate) fn device(interp: &mut Interp, call: &Invocation) -> Value {
     let device = device_of(interp, &call.nth(0));
     // Frameworks that copy between devices by themselves have names for them.

@@ -164,6 +164,7 @@ functions! {
     InstanceInEval => |interp, call| interp.instance_in_eval(call),
     InstanceRestored => |interp, call| interp.instance_restored(call),
     Int => |_, _| Value::of_int(Int::Unknown),
+    IsFloatingPoint => convert::is_floating_point,
     IsTensor => convert::is_tensor,
     Item => convert::item,
     Iterable => |interp, call| interp.iterable(call),
