@@ -1,6 +1,7 @@
 //! Values that an engine manages: models, optimizers and loaders that come back wrapped, placed on the
 //! device of the run, or bound to each other.
 
+use super::transfer::build::{Sequence, sequence};
 use super::{Call, Interp, Invocation, transfer};
 use crate::apis::Slot;
 use crate::values::*;
@@ -159,15 +160,20 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `self.optimizers()`: the optimizer that a module says it is trained with, or a list of several.
+    /// `self.optimizers()`: the optimizer that a module says it is trained with, or a tuple of several.
     pub(super) fn module_optimizers(&mut self, call: &Invocation) -> Value {
-        match self.configured_optimizers(call) {
-            Value::Tuple(items) if items.len() == 1 => items[0].clone(),
-            other => other,
+        let configured = self.configured_optimizers(call);
+        let Some(Sequence::Exact(items)) = sequence(self, &configured) else {
+            return self.optimizer_of(&configured);
+        };
+        let mut optimizers: Vec<Value> = items.iter().map(|item| self.optimizer_of(item)).collect();
+        match optimizers.len() {
+            1 => optimizers.remove(0),
+            _ => Value::tuple(optimizers),
         }
     }
 
-    /// What `configure_optimizers` returns of optimizers.
+    /// What `configure_optimizers` returns, without the schedulers behind the optimizers.
     fn configured_optimizers(&mut self, call: &Invocation) -> Value {
         let receiver = call.nth(0);
         let Some(object) = receiver.as_obj() else { return Value::Unknown };
@@ -175,20 +181,20 @@ impl<'p> Interp<'p> {
         let Some(Value::Function(closure)) = self.find_attr(object, name) else { return Value::Unknown };
         // The framework has called it before the first step, wherever the script asks for what it made.
         let made = self.quietly(|interp| interp.inline(&closure, Some(&receiver), &Call::new(call.place)));
-        match &made {
-            // Optimizers and schedulers.
-            Value::Tuple(items) => match items.first() {
-                Some(first) if first.as_obj().is_some_and(|o| self.heap.get(o).optimizer().is_none()) => {
-                    first.clone()
-                }
-                _ => made,
-            },
-            _ => match made.as_obj().map(|object| self.heap.get(object).state.clone()) {
-                Some(State::Dict(entries)) => {
-                    entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default()
-                }
-                _ => made,
-            },
+        let Value::Tuple(items) = &made else { return made };
+        match items.first() {
+            Some(first) if sequence(self, first).is_some() => first.clone(),
+            _ => made,
+        }
+    }
+
+    /// `{"optimizer": optimizer, "lr_scheduler": scheduler}`
+    fn optimizer_of(&self, configured: &Value) -> Value {
+        match configured.as_obj().map(|object| &self.heap.get(object).state) {
+            Some(State::Dict(entries)) => {
+                entries.get(&Key::Str(Rc::from("optimizer"))).cloned().unwrap_or_default()
+            }
+            _ => configured.clone(),
         }
     }
 
