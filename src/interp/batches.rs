@@ -4,7 +4,7 @@
 use super::{Interp, lineage::Base, walked::loss_of};
 use crate::apis::Role;
 use crate::names::{Module, Subject};
-use crate::report::{Confidence, Place};
+use crate::report::{Confidence, Place, Span};
 use crate::syntax::*;
 use crate::trace::Over;
 use crate::values::*;
@@ -428,7 +428,28 @@ fn moves_beside(module: &Module, batch: ExprId, mut calls: impl Iterator<Item = 
         around.is_none_or(|around| around.contains(tree.expr(call).span))
             && !relations.is_discarded(call)
             && !casts(tree, call)
+            && !follows_output(module, call, around)
     })
+}
+
+/// `y.type_as(output)`, `y.to(output.device)`: it goes where the loop computes, wherever that is.
+fn follows_output(module: &Module, call: ExprId, around: Option<Span>) -> bool {
+    let (tree, relations) = (&module.tree, module.relations());
+    let ExprKind::Call { args, .. } = &tree.expr(call).kind else { return false };
+    let Some(mut followed) = args.first().map(|arg| arg.value) else { return false };
+    if let ExprKind::Attribute { base, .. } = tree.expr(followed).kind {
+        followed = base;
+    }
+    let ExprKind::Name(name) = tree.expr(followed).kind else { return false };
+    let function = relations.act(call).and_then(|act| act.function);
+    let computes = |value: ExprId| match tree.expr(value).kind {
+        ExprKind::Call { .. } => around.is_none_or(|around| around.contains(tree.expr(value).span)),
+        _ => false,
+    };
+    let moved = |value: ExprId| {
+        relations.act(value).is_some_and(|act| act.receiver == Some(Subject::Local(function, name)))
+    };
+    relations.bindings(Subject::Local(function, name)).any(|(value, _)| computes(value) && !moved(value))
 }
 
 /// Whether a part of a batch may be anywhere.

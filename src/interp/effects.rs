@@ -346,6 +346,7 @@ impl<'p> Interp<'p> {
         {
             self.out.walked = self.out.walked.union(&nodes.leaves);
             self.note_backpropagated(tensor);
+            self.use_what_was_kept(tensor);
         }
     }
 

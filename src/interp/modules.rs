@@ -3,6 +3,7 @@
 use super::device::collect_tensors;
 use super::layered::any_number_of;
 use super::lineage::Base;
+use super::transfer::build::{Sequence, sequence};
 use super::{AppliedLayer, Call, ForwardCall, Interp, Invocation, LayerCall, invocation};
 use crate::apis::{Api, Mark, Transfer};
 use crate::report::{Confidence, Place};
@@ -41,7 +42,7 @@ impl<'p> Interp<'p> {
         let before = self.heap.get(object).module().cloned().unwrap_or_default();
         let scattered = before.scatters.then(|| self.scattered(object, call));
         let call = scattered.as_ref().unwrap_or(call);
-        let input = call.values().find_map(|value| value.as_tensor().cloned());
+        let input = call.values().find_map(|value| self.tensor_in(value));
         if outermost {
             self.on_forward(&ForwardCall { module: object, call });
         }
@@ -132,6 +133,15 @@ impl<'p> Interp<'p> {
             _ => None,
         });
         known.next().is_none_or(|class| self.apis.method(class.name, Ustr::from(FORWARDS[0])).is_some())
+    }
+
+    /// A tensor, or the first one of a list: models take several scales or modalities so.
+    fn tensor_in(&self, value: &Value) -> Option<Rc<Tensor>> {
+        match sequence(self, value) {
+            Some(Sequence::Exact(items)) => items.iter().find_map(|item| item.as_tensor().cloned()),
+            Some(Sequence::Any(any, _)) => any.as_tensor().cloned(),
+            None => value.as_tensor().cloned(),
+        }
     }
 
     /// The module's own forward, where it has one that computes something.

@@ -142,11 +142,21 @@ impl<'p> Interp<'p> {
             self.out.parts[*id as usize].walks.push(walk);
         }
         self.unwalked(|unwalked| all.iter().for_each(|id| unwalked.remove(*id)));
-        if retains == Some(true) && fresh && !nodes.bare && !all.is_empty() {
+        if retains == Some(true) && fresh && !nodes.bare && !all.is_empty() && !self.may_hold_state(nodes) {
             // What else hangs on it may be of an earlier iteration.
             let doubt = if nodes.others && !nodes.own { Confidence::Medium } else { Confidence::High };
             self.observe(place, GraphRetained, tensor.confidence.min(doubt));
         }
+    }
+
+    /// Whether a model that nobody sees into was given tensors of its own, `model.hidden = ...`: its next forward may go
+    /// on from what this one left there.
+    fn may_hold_state(&self, nodes: &Nodes) -> bool {
+        nodes.leaves.iter().any(|leaf| {
+            let object = self.heap.get(leaf);
+            let is_opaque = object.module().is_some_and(|module| module.weights == Learned::Opaque);
+            is_opaque && object.attrs.iter().any(|(_, value)| holds_tensor(value))
+        })
     }
 
     /// Some of this graph was recorded and walked in an earlier iteration of a loop around us.
@@ -271,6 +281,14 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// Gradients are taken as values of a graph that a backward pass has kept, in whichever state its weights are by now.
+    pub(super) fn use_what_was_kept(&mut self, tensor: &Tensor) {
+        for id in self.parts_within(&tensor.graph, |_| true) {
+            let part = &mut self.out.parts[id as usize];
+            part.escaped |= !part.walks.is_empty();
+        }
+    }
+
     fn lose_part(&mut self, id: u32) {
         let is_of_use = self.is_of_use(id);
         let part = &mut self.out.parts[id as usize];
@@ -387,5 +405,13 @@ pub(crate) fn mark_graph(value: &Value, id: u32) -> Value {
         },
         Value::Tuple(items) => Value::tuple(items.iter().map(|item| mark_graph(item, id)).collect()),
         _ => value.clone(),
+    }
+}
+
+fn holds_tensor(value: &Value) -> bool {
+    match value.bare() {
+        Value::Tensor(_) => true,
+        Value::Tuple(items) => items.iter().any(holds_tensor),
+        _ => false,
     }
 }

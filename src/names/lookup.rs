@@ -1,7 +1,7 @@
 //! Where modules lie: search paths of a directory, and modules and packages in them. Every
 //! directory is listed at most once.
 
-use crate::source::{Stamp, list_dir};
+use crate::source::{ImportLine, SourceFile, Stamp, import_lines, list_dir};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -198,13 +198,38 @@ impl Lookup {
     pub(crate) fn import(&self, from: &Path, level: u32, module: Option<&str>) -> Option<Found> {
         let dir = from.parent()?;
         if level == 0 {
-            return self.plain(dir, module?);
+            let module = module?;
+            let found = self.beside(from, dir, module).or_else(|| self.plain(dir, module));
+            // No module imports itself: `import lpips` in a `lpips.py` of the project means what is installed.
+            return found.filter(|found| !matches!(found, Found::File(file) if file == from));
         }
         let mut found = self.of_dir(dir.ancestors().nth(level as usize - 1)?);
         for part in module.into_iter().flat_map(|module| module.split('.')) {
             found = self.step(&found, part)?;
         }
         Some(found)
+    }
+
+    /// `import dotted` where a module of this name lies in the package of a file and another where Python would look for
+    /// it: the file is run as a script where it lies, which others of its imports show that are found nowhere else.
+    fn beside(&self, from: &Path, dir: &Path, dotted: &str) -> Option<Found> {
+        let own = self.own_module(dir, dotted)?;
+        if self.plain(dir, dotted).as_ref() == Some(&own) {
+            return None;
+        }
+        let source = SourceFile::read(from).ok()?;
+        let is_found_here_alone = |line: &ImportLine<'_>| {
+            let own = (line.level == 0).then(|| self.own_module(dir, line.module)).flatten();
+            own.is_some_and(|own| self.plain(dir, line.module) == Some(own))
+        };
+        import_lines(&source.text).iter().any(is_found_here_alone).then_some(own)
+    }
+
+    /// The module of this name in a folder that is a package.
+    fn own_module(&self, dir: &Path, dotted: &str) -> Option<Found> {
+        let top = dotted.split('.').next().unwrap_or(dotted);
+        let found = self.below(dir, dotted).filter(|_| self.is_package(dir) && !is_standard(top));
+        found.filter(|found| matches!(found, Found::File(_)))
     }
 
     /// The module `name` of a package or a folder.

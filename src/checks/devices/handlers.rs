@@ -102,17 +102,25 @@ fn makes_model(cx: &Interp<'_>, nodes: &[Node]) -> bool {
     })
 }
 
-/// The first step of training in a trace.
+/// The first step of training in a trace: an optimizer steps, or a backward pass is all there is of an iteration. One
+/// that a loop of its own goes through again and again, and that nobody steps for, is no training: an attack, say.
 fn first_step(nodes: &[Node]) -> Option<Place> {
+    let applied = |effect: &Effect| {
+        matches!(effect, Effect::Step { .. } | Effect::UnseenStep | Effect::Fitted { one_step: true, .. })
+    };
+    let goes_back = |effect: &Effect| matches!(effect, Effect::Backward { .. });
+    match first(nodes, true, &applied) {
+        Some(_) => first(nodes, true, &|effect| applied(effect) || goes_back(effect)),
+        None => first(nodes, false, &goes_back),
+    }
+}
+
+fn first(nodes: &[Node], in_loops: bool, is_it: &dyn Fn(&Effect) -> bool) -> Option<Place> {
     nodes.iter().find_map(|node| match node {
-        Node::Event(event) => match event.effect {
-            Effect::Backward { .. } | Effect::Step { .. } | Effect::Fitted { one_step: true, .. } => {
-                Some(event.place)
-            }
-            _ => None,
-        },
-        Node::Loop { body, .. } | Node::Call { body, .. } => first_step(body),
-        Node::Branch { arms, .. } => arms.iter().find_map(|arm| first_step(arm)),
+        Node::Event(event) => is_it(&event.effect).then_some(event.place),
+        Node::Loop { body, .. } => in_loops.then(|| first(body, in_loops, is_it)).flatten(),
+        Node::Call { body, .. } => first(body, in_loops, is_it),
+        Node::Branch { arms, .. } => arms.iter().find_map(|arm| first(arm, in_loops, is_it)),
         Node::Exit(_) => None,
     })
 }

@@ -1,5 +1,6 @@
 //! Which forwards evaluate a model, by what becomes of their graphs and of what they give.
 
+use super::gathered::is_gathered;
 use super::held_out::is_held_out;
 use super::inference::infers;
 use super::scores::{Decided, Judged, Scored, WithinModel};
@@ -431,6 +432,7 @@ fn is_scored(script: &Script, at: &At, of: impl Fn(&Tensor) -> bool) -> bool {
     script.observed::<Scored>().any(|(other, _)| scores(other))
         || script.observed::<Judged>().any(|(other, Judged(input))| scores(other) && of(input))
         || script.losses().any(|(other, sight)| is_loss(sight) && (scores(other) || inside(other)))
+        || is_gathered(script, at)
 }
 
 /// Whether no backward runs in the same iteration of the same function, nor goes back through what it computes.

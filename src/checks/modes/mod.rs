@@ -3,6 +3,7 @@
 mod always_on_dropout;
 mod dropout;
 mod evaluations;
+mod gathered;
 mod held_out;
 mod inference;
 mod missing_eval_mode;
@@ -26,5 +27,5 @@ pub(super) static CONCERN: Concern = Concern {
         &missing_training_flag::RULE,
         &stuck_in_eval::RULE,
     ],
-    checkers: &[&dropout::CHECKER, &missing_training_flag::CHECKER, &scores::CHECKER],
+    checkers: &[&dropout::CHECKER, &gathered::CHECKER, &missing_training_flag::CHECKER, &scores::CHECKER],
 };

@@ -8,7 +8,10 @@ pub(super) fn may_be_broken(text: &str, tree: &Tree) -> bool {
     !tree.errors.is_empty()
         || mixes_blanks(text)
         || !is_even(text, tree, &tree.body, Some(""))
-        || tree.stmts.iter().any(|stmt| is_lacking(text, tree, &stmt.kind))
+        || tree
+            .stmts
+            .iter()
+            .any(|stmt| is_lacking(text, tree, &stmt.kind) || lacks_value(text, tree, &stmt.kind))
         || tree.exprs.iter().any(|expr| is_old(text, tree, &expr.kind))
         || tree.functions.iter().any(|function| function.params.iter().any(|param| param.name == "async"))
 }
@@ -42,6 +45,18 @@ fn is_lacking(text: &str, tree: &Tree, kind: &StmtKind) -> bool {
                 || uneven(finally)
         }
         StmtKind::Match { cases, .. } => cases.iter().any(|case| lacks(&case.body)),
+        _ => false,
+    }
+}
+
+/// `threshold =`, and a line that stands no further in.
+fn lacks_value(text: &str, tree: &Tree, kind: &StmtKind) -> bool {
+    let span = |expr: &ExprId| tree.exprs[expr.0 as usize].span;
+    match kind {
+        StmtKind::Assign { targets, value } => {
+            targets.last().is_some_and(|target| breaks_off(text, span(target), span(value)))
+        }
+        StmtKind::AugAssign { target, value, .. } => breaks_off(text, span(target), span(value)),
         _ => false,
     }
 }
@@ -89,6 +104,10 @@ fn is_old(text: &str, tree: &Tree, kind: &ExprKind) -> bool {
         ExprKind::Binary { left, right, .. } => {
             let span = |operand: &ExprId| tree.exprs[operand.0 as usize].span;
             breaks_off(text, span(left), span(right))
+        }
+        ExprKind::Compare { first, rest } => {
+            let span = |operand: &ExprId| tree.exprs[operand.0 as usize].span;
+            rest.first().is_some_and(|(_, second)| breaks_off(text, span(first), span(second)))
         }
         ExprKind::Call { callee, args } => {
             let callee = &tree.exprs[callee.0 as usize];
