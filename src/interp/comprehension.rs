@@ -1,7 +1,7 @@
 //! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
 //! they gather is a container.
 
-use super::{
+use super::{python, 
     Interp,
     call_path::Hop,
     expr::key_of,
@@ -51,6 +51,10 @@ impl<'p> Interp<'p> {
             return self.dict(place, entries);
         }
         let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
+        if comprehension.kind == ComprehensionKind::Set && exact {
+            let kept = python::distinct(self, &Items::exact(values));
+            return Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(kept)));
+        }
         let gathered = if exact {
             let items = Items { len: Num { from: given, ..Num::default() }, ..Items::exact(values) };
             Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(items)))

@@ -75,6 +75,10 @@ impl<'p> Interp<'p> {
             ExprKind::List(items) | ExprKind::Set(items) => {
                 let place = self.expr_place(id);
                 match self.items(items) {
+                    Ok(values) if matches!(self.here().expr(id).kind, ExprKind::Set(_)) => {
+                        let kept = python::distinct(self, &Items::exact(values));
+                        Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(kept)))
+                    }
                     Ok(values) => self.list(place, values),
                     Err(any) => self.list_of(place, any),
                 }

@@ -363,20 +363,25 @@ fn set(interp: &mut Interp, call: &Call) -> Option<Value> {
         return Some(first.value.clone());
     }
     let items = plain_items(interp, &first.value, call.place)?;
-    let Some(exact) = &items.exact else { return Some(make(interp, call.place, Items::any(items.any))) };
-    let mut distinct: Vec<Value> = Vec::with_capacity(exact.len());
+    let items = distinct(interp, &items);
+    Some(make(interp, call.place, items))
+}
+
+/// What a set keeps of these: where it is not known which of them are equal, nor is how many there are.
+pub fn distinct(interp: &mut Interp, items: &Items) -> Items {
+    let Some(exact) = &items.exact else { return Items::any(items.any.clone()) };
+    let mut kept: Vec<Value> = Vec::with_capacity(exact.len());
     let mut sure = true;
     for item in exact {
-        match numbers::any_equal(item, &distinct) {
+        match numbers::any_equal(item, &kept) {
             Some(true) => {}
             known => {
-                sure &= known.is_some() || item.as_obj().is_some();
-                distinct.push(item.clone());
+                sure &= kept.is_empty() || known.is_some() || item.as_obj().is_some();
+                kept.push(item.clone());
             }
         }
     }
-    let items = if sure { Items::exact(distinct) } else { Items::any(any(interp, &items)) };
-    Some(make(interp, call.place, items))
+    if sure { Items::exact(kept) } else { Items::any(any(interp, items)) }
 }
 
 fn deque(interp: &mut Interp, call: &Call) -> Option<Value> {

@@ -49,16 +49,17 @@ fn is_lacking(text: &str, tree: &Tree, kind: &StmtKind) -> bool {
     }
 }
 
-/// `threshold =`, and a line that stands no further in.
+/// `threshold =`, and a line that stands no further in. Where a comment says that it is to be filled in, an exercise is.
 fn lacks_value(text: &str, tree: &Tree, kind: &StmtKind) -> bool {
     let span = |expr: &ExprId| tree.exprs[expr.0 as usize].span;
-    match kind {
-        StmtKind::Assign { targets, value } => {
-            targets.last().is_some_and(|target| breaks_off(text, span(target), span(value)))
-        }
-        StmtKind::AugAssign { target, value, .. } => breaks_off(text, span(target), span(value)),
-        _ => false,
-    }
+    let (target, value) = match kind {
+        StmtKind::Assign { targets, value } => (targets.last().map(span), span(value)),
+        StmtKind::AugAssign { target, value, .. } => (Some(span(target)), span(value)),
+        _ => return false,
+    };
+    target.is_some_and(|target| {
+        breaks_off(text, target, value) && !text[target.end as usize..value.start as usize].contains('#')
+    })
 }
 
 /// Whether all statements of a block that begin a line are indented as the first, or as is said.
