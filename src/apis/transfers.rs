@@ -32,6 +32,7 @@ vocabulary! {
         /// Says of its operand what no gradient comes of: a size, a dtype, a device.
         asks,
     }
+    ActionSpace "action-space" () "the space of actions; a number of them where the script asks for `n`";
     Activated "activated" (Inputs Activation) "derived, then a Keras activation given by name";
     ActivationLayer "activation-layer" (Inputs Activation) "a Keras activation given by name";
     AddedWeight "added-weight" (Shape [Dtype Trainable]) "a new parameter of this layer";
@@ -222,6 +223,7 @@ vocabulary! {
         "a module whose layers are unknown, that learns; its last one, if that is set, is `head`, which gets so many features ('_' for some), and it is in training mode; its first takes images of so many channels, and it gives logits of so many classes, for each pixel where 'pixels' is quoted; where its head is several layers, the path of the last one, which gets so many features; names that are parted by bars are alternatives";
     OptionalReduce "optional-reduce" (X Dim [Keepdim])
         "a scalar; (values, indices) when dim is given; elementwise with dim when that is a tensor (max, min)";
+    Outcomes "outcomes" (; Word) "one of these rows of parts, by how many names take it";
     Packed "packed" (X) [keeps_values converts] "x as a packed sequence, whose `data` is what it holds, in its graph";
     Pad "pad" (X Padding [Rank]) [reforms]
         "the trailing dimensions grow, innermost first; an integer pads all of `rank`";

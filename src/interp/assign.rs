@@ -340,7 +340,10 @@ impl<'p> Interp<'p> {
     }
 
     fn unpack(&mut self, targets: &'p [ExprId], value: &Value, place: Place) {
-        let items = self.iterate(value, place);
+        let items = match self.parts_of_outcome(value, targets.len()) {
+            Some(parts) => Items::exact(parts),
+            None => self.iterate(value, place),
+        };
         let tree = self.here();
         let starred =
             targets.iter().position(|target| matches!(tree.expr(*target).kind, ExprKind::Starred(_)));

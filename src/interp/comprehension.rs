@@ -1,11 +1,12 @@
 //! Comprehensions and generator expressions: their clauses are loops and branches like any other, and what
 //! they gather is a container.
 
-use super::{python, 
+use super::{
     Interp,
     call_path::Hop,
     expr::key_of,
     listing::{doubted, rechosen},
+    python,
     stmt::Flow,
 };
 use crate::syntax::*;

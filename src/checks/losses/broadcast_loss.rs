@@ -97,8 +97,9 @@ fn broadcast_losses(script: &Script) -> Vec<BroadcastLoss> {
         else {
             continue;
         };
-        let by_row = is_spread_over_rows(loss.input, target);
-        let confidence = broadcasts(loss.input, target).or(by_row);
+        let all_pairs = broadcasts(loss.input, target);
+        let by_row = is_spread_over_rows(loss.input, target).filter(|_| all_pairs.is_none());
+        let confidence = all_pairs.or(by_row);
         let Some(confidence) = confidence else { continue };
         if seen.insert(loss.at.place) {
             found.push(BroadcastLoss {

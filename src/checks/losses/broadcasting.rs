@@ -32,8 +32,8 @@ pub(super) fn known_shape(script: &Script, tensor: &Tensor) -> String {
 pub(super) fn broadcasts(a: &Tensor, b: &Tensor) -> Option<Confidence> {
     match (&a.shape, &b.shape) {
         (Some(a), Some(b)) => grow(a, b),
-        (None, Some(b)) => column(a.last.as_ref()?, b),
-        (Some(a), None) => column(b.last.as_ref()?, a),
+        (None, Some(b)) => column(a.last.as_ref()?, b).or_else(|| rows(b, a.last.as_ref()?)),
+        (Some(a), None) => column(b.last.as_ref()?, a).or_else(|| rows(a, b.last.as_ref()?)),
         (None, None) => None,
     }
 }
@@ -63,6 +63,14 @@ fn is_column_to_several(predictions: &Tensor, targets: &Tensor) -> bool {
 fn column(last: &Int, vector: &[Int]) -> Option<Confidence> {
     match vector {
         [size] if *last == Int::Known(1) && is_many(size) => Some(Confidence::Medium),
+        _ => None,
+    }
+}
+
+/// A column against as many numbers as it has rows, of unknown rank.
+fn rows(column: &[Int], last: &Int) -> Option<Confidence> {
+    match column {
+        [rows, Int::Known(1)] if rows == last && is_many(rows) => Some(Confidence::Medium),
         _ => None,
     }
 }

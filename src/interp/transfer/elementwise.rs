@@ -251,16 +251,15 @@ pub(crate) fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>)
     Some(all.into())
 }
 
-/// The last size of tensors that meet number by number, where that of each is a number.
-pub(super) fn last_of_all(mut sizes: impl Iterator<Item = Option<Int>>) -> Option<Int> {
-    let known = |size: Option<Int>| size?.known();
-    let first = known(sizes.next()?)?;
-    let last = sizes.try_fold(first, |all, size| match (all, known(size)?) {
-        (a, b) if a == b || b == 1 => Some(a),
-        (1, b) => Some(b),
-        _ => None,
-    })?;
-    Some(Int::Known(last))
+/// The last size of tensors that meet number by number: several of one of them, whatever the others have; one, where each
+/// has one.
+pub(super) fn last_of_all(sizes: impl Iterator<Item = Option<Int>>) -> Option<Int> {
+    let sizes: Vec<Option<i64>> = sizes.map(|size| size?.known()).collect();
+    let mut several = sizes.iter().flatten().filter(|size| **size != 1);
+    match several.next() {
+        Some(last) => several.all(|size| size == last).then_some(Int::Known(*last)),
+        None => (!sizes.is_empty() && sizes.iter().all(Option::is_some)).then_some(Int::Known(1)),
+    }
 }
 
 /// `where(condition, x, y)`; of a condition alone, the positions where it holds.

@@ -11,6 +11,7 @@ mod convert;
 mod elementwise;
 mod encodings;
 mod enlarged;
+mod environments;
 pub(super) mod factory;
 mod images;
 mod index;
@@ -64,6 +65,7 @@ macro_rules! functions {
 }
 
 functions! {
+    ActionSpace => environments::action_space,
     Activated => batched::activated,
     ActivationLayer => |interp, call| interp.activation(&call.operand(Slot::Inputs), &call.operand(Slot::Activation), call.place),
     AddedWeight => |interp, call| interp.parameter(call, &call.operand(Slot::Trainable)),
@@ -215,6 +217,7 @@ functions! {
     OneHot => elementwise::one_hot,
     OpaqueModule => |interp, call| crate::interp::heads::model_made_elsewhere(interp, call),
     OptionalReduce => reduce::optional_reduce,
+    Outcomes => environments::outcomes,
     Pad => layers::pad,
     Packed => layers::packed,
     PaddedPair => layers::padded_pair,
