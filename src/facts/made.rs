@@ -2,6 +2,7 @@
 
 use super::{Places, Script};
 use crate::report::Place;
+use crate::syntax::{Expr, ExprKind, StmtKind};
 use crate::trace::{At, Effect, LoopId, Over, Visit, visits};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
@@ -76,11 +77,29 @@ impl Script<'_> {
         let step = steps.next().filter(|step| step.always)?;
         let [.., outer, batches] = *step.loops else { return None };
         let epochs = self.rehearsal.loop_info(round);
-        let Over::Loader(loader) = self.rehearsal.loop_info(batches).over else { return None };
-        let is_shared = self.rehearsal.heap.get(loader).epoch < epochs.first;
+        let is_shared = match self.rehearsal.loop_info(batches).over {
+            Over::Loader(loader) => self.rehearsal.heap.get(loader).epoch < epochs.first,
+            Over::Other => self.goes_through_what_was_there(batches, epochs.place),
+            Over::Counter => false,
+        };
         let is_counted = matches!(epochs.over, Over::Counter);
         let alone = steps.all(|other| other.event.place == step.event.place);
         (outer == round && is_counted && is_shared && alone).then_some(step.event.place)
+    }
+
+    /// Whether what a loop goes through is written with names alone that a loop around it does not bind.
+    fn goes_through_what_was_there(&self, inner: LoopId, around: Place) -> bool {
+        let place = self.rehearsal.loop_info(inner).place;
+        let draft = self.draft(place.file);
+        let written = draft.statement_at(place.span).and_then(|stmt| match &draft.statement(stmt).kind {
+            StmtKind::For { iter, .. } => Some(draft.expr(*iter).span),
+            _ => None,
+        });
+        let is_older = |expr: &Expr| match expr.kind {
+            ExprKind::Name(name) => !draft.binds(around.span, name),
+            _ => true,
+        };
+        place.file == around.file && written.is_some_and(|written| draft.exprs_within(written).all(is_older))
     }
 
     /// The last part of the name of a framework's class.

@@ -1,5 +1,6 @@
 //! Steps of an optimizer that has no gradients, because no backward pass leads to what it owns.
 
+use super::optimizers_in_use::is_made;
 use crate::checks::{Group, Replayed, Rule, graphs, page};
 use crate::facts::timeline::{Kind, OptimizerEvent, Parts, Timeline, each_effect, reached, with_submodules};
 use crate::facts::{Findings, Places, Script};
@@ -66,7 +67,9 @@ fn check(script: &Script, out: &mut Findings) {
 
 fn idle_step(script: &Script, timeline: &Timeline) -> Option<IdleStep> {
     let state = &timeline.state;
-    if state.managed || state.others || state.owns.is_empty() || timeline.seeded.is_some() {
+    // Whose caller hands over an optimizer may have gone back for it.
+    let is_handed = timeline.seeded.is_some() && !is_made(script, timeline.optimizer);
+    if state.managed || state.others || state.owns.is_empty() || is_handed {
         return None;
     }
     let is_cleared = timeline.any(|kind| matches!(kind, Kind::Clear { own: true, .. }));
