@@ -4,6 +4,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{BackwardCall, Checker, ForwardCall, Interp};
 use crate::report::{Place, Severity};
+use crate::trace::{At, Effect, visits};
 use crate::values::{Autocast, DType, Note, ObjId, Scaled, Value};
 use rustc_hash::FxHashMap;
 
@@ -71,8 +72,8 @@ fn check(script: &Script, out: &mut Findings) {
     }
     for (at, loss) in script.observed_once::<UnscaledLoss>() {
         let message = "small gradients become zero: the loss of a float16 forward pass is not scaled";
-        // Whoever calls what nothing here calls may have a scaler for it.
-        if at.seeded.is_some() {
+        // Whoever calls what nothing here calls may have a scaler for it, where the step is not taken here as well.
+        if at.seeded.is_some() && !steps_itself(script, at) {
             continue;
         }
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
@@ -86,4 +87,11 @@ fn check(script: &Script, out: &mut Findings) {
             at,
         );
     }
+}
+
+/// Whether the function without a caller that a backward pass is in takes the step, too.
+fn steps_itself(script: &Script, at: &At) -> bool {
+    let steps = |effect: &Effect| matches!(effect, Effect::Step { .. });
+    let mut own = script.rehearsal.entries.iter().filter(|entry| entry.function == at.seeded);
+    own.any(|entry| !visits(&entry.nodes, steps).is_empty())
 }
