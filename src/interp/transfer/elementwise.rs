@@ -254,7 +254,7 @@ pub(crate) fn broadcast_all<'a>(shapes: impl Iterator<Item = Option<&'a Shape>>)
 /// The last size of tensors that meet number by number: several of one of them, whatever the others have; one, where each
 /// has one.
 pub(super) fn last_of_all(sizes: impl Iterator<Item = Option<Int>>) -> Option<Int> {
-    let sizes: Vec<Option<i64>> = sizes.map(|size| size?.known()).collect();
+    let sizes: Vec<Option<i64>> = sizes.map(|size| size?.known().filter(|size| *size > 0)).collect();
     let mut several = sizes.iter().flatten().filter(|size| **size != 1);
     match several.next() {
         Some(last) => several.all(|size| size == last).then_some(Int::Known(*last)),
