@@ -35,9 +35,11 @@ impl<'p> Interp<'p> {
         let listed = call.api.params.iter().any(|param| param.name == "shuffle");
         let shuffled = if listed { self.truth(&given("shuffle")) } else { None };
         let unsampled = absent("sampler") && absent("batch_sampler");
+        let perhaps = matches!(given("sampler"), Value::Maybe(_)) && absent("batch_sampler") && !call.open;
         SampleOrder {
             in_order: shuffled.filter(|_| unsampled).map(|shuffled| !shuffled),
             unsampled,
+            unless_sampled: perhaps && shuffled == Some(false),
             workers: given("num_workers").as_int().and_then(|count| self.workers(count)),
         }
     }

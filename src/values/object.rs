@@ -329,6 +329,8 @@ pub struct SampleOrder {
     pub in_order: Option<bool>,
     /// No sampler chooses them.
     pub unsampled: bool,
+    /// The sampler may be `None`, and then they come in the order of the dataset.
+    pub unless_sampled: bool,
     pub workers: Option<Workers>,
 }
 
@@ -337,6 +339,7 @@ impl SampleOrder {
         SampleOrder {
             in_order: self.in_order.filter(|_| self.in_order == other.in_order),
             unsampled: self.unsampled && other.unsampled,
+            unless_sampled: self.unless_sampled && other.unless_sampled,
             workers: self.workers.filter(|_| self.workers == other.workers),
         }
     }

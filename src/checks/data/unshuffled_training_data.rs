@@ -30,6 +30,8 @@ struct Unshuffled {
     by_class: bool,
     /// A framework's stream, which shuffles through a buffer.
     is_stream: bool,
+    /// The name of the sampler, where it may be `None`.
+    unless: Option<String>,
 }
 
 /// How the data are held that a loader gives in that order.
@@ -38,6 +40,8 @@ struct Kept {
     is_stream: bool,
     /// The loader's call says so itself.
     stated: bool,
+    /// Only where its sampler is `None`.
+    unless_sampled: bool,
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -46,43 +50,59 @@ fn check(script: &Script, out: &mut Findings) {
     let fitted = script.sightings().filter_map(|(at, sight)| unshuffled_fit(script, at, sight));
     let mut seen: FxHashSet<Place> = FxHashSet::default();
     for fed in in_loops.chain(fitted).filter(|fed| seen.insert(fed.at.place)) {
-        let message = match fed.by_class {
-            true => "training sees one class after the other: data is sorted by class and not shuffled",
-            false => "training data is not shuffled: every epoch uses the stored order",
-        };
-        let help = match fed.is_stream {
-            true => "shuffle before batching: `.shuffle(buffer_size)`",
-            false => "pass `shuffle=True`",
-        };
-        let fix = script.with_argument(fed.at.place, "shuffle", "True").filter(|_| !fed.is_stream);
-        out.push(
-            script
-                .finding(RULE.id, RULE.severity, &fed.at, message)
-                .note("consecutive batches are correlated, and the last batches of an epoch have the most influence")
-                .fix(fix.map(|edits| Fix::guess("pass `shuffle=True`", edits)))
-                .help(help),
-            &fed.at,
-        );
+        report(script, &fed, out);
     }
 }
 
+fn report(script: &Script, fed: &Unshuffled, out: &mut Findings) {
+    let message = match (fed.by_class, &fed.unless) {
+        (true, None) => "training sees one class after the other: data is sorted by class and not shuffled",
+        (false, None) => "training data is not shuffled: every epoch uses the stored order",
+        (true, Some(_)) => "training sees one class after the other where the sampler is None",
+        (false, Some(_)) => "training data is not shuffled where the sampler is None: each epoch is the same",
+    };
+    let shuffle = match &fed.unless {
+        Some(sampler) => format!("{sampler} is None"),
+        None => "True".to_owned(),
+    };
+    let help = match fed.is_stream {
+        true => "shuffle before batching: `.shuffle(buffer_size)`".to_owned(),
+        false => format!("pass `shuffle={shuffle}`"),
+    };
+    let fix = script.with_argument(fed.at.place, "shuffle", &shuffle).filter(|_| !fed.is_stream);
+    let finding = script
+        .finding(RULE.id, RULE.severity, &fed.at, message)
+        .note("consecutive batches are correlated, and the last batches of an epoch have the most influence")
+        .fix(fix.map(|edits| Fix::guess(format!("pass `shuffle={shuffle}`"), edits)))
+        .help(help);
+    out.push(finding, &fed.at);
+}
+
 fn unshuffled(script: &Script, id: LoopId, loader: ObjId) -> Option<Unshuffled> {
-    let Kept { by_class, is_stream, stated } = kept_order(script, loader)?;
+    let Kept { by_class, is_stream, stated, unless_sampled } = kept_order(script, loader)?;
     let may_go_on = !holds_samples_apart(&script.rehearsal.heap, loader) && runs_sequences(script, id);
     if !surely_trains(script, id) || is_one_batch(script, loader) || may_go_on {
         return None;
     }
     let at = at_loader(script, loader, id)?;
+    let unless = unless_sampled.then(|| sampler_of(script, at.place));
     let sure = match (by_class, epochs(script, id)) {
         // Gradients that no optimizer applies are scores of the samples, which are compared in their order.
         _ if !steps_somewhere(script, id) => Confidence::Low,
-        (true, _) if !stated => Confidence::High,
+        (true, _) if !stated && unless.is_none() => Confidence::High,
         // In a single pass each sample comes once, whatever the order.
         (false, None) if !goes_round(script, loader) => Confidence::Low,
         _ => Confidence::Medium,
     };
     let at = At { confidence: at.confidence.min(sure), ..at };
-    Some(Unshuffled { at, by_class, is_stream })
+    Some(Unshuffled { at, by_class, is_stream, unless })
+}
+
+/// What the call of a loader gives it for its sampler.
+fn sampler_of(script: &Script, loader: Place) -> String {
+    let draft = script.draft(loader.file);
+    let given = draft.call_at(loader.span).and_then(|call| draft.keyword(call, "sampler"));
+    given.and_then(|given| draft.plain(given.value)).unwrap_or("sampler").to_owned()
 }
 
 /// Whether what goes through a loader begins with it again.
@@ -101,23 +121,27 @@ fn unshuffled_fit(script: &Script, at: &At, sight: &Sight) -> Option<Unshuffled>
         Sight::GoneThrough { loader, trains: true } if !script.knows_recurrent() => (*loader, *loader),
         _ => return None,
     };
-    let Kept { by_class, is_stream, .. } = kept_order(script, data)?;
+    let Kept { by_class, is_stream, unless_sampled, .. } = kept_order(script, data)?;
     if is_one_batch(script, loader) {
         return None;
     }
     let place = heap.get(loader).site;
     let at = At { place, confidence: at.confidence.min(Confidence::Medium), ..at.clone() };
-    Some(Unshuffled { at, by_class, is_stream })
+    let unless = unless_sampled.then(|| sampler_of(script, place));
+    Some(Unshuffled { at, by_class, is_stream, unless })
 }
 
 fn kept_order(script: &Script, loader: ObjId) -> Option<Kept> {
     let heap = &script.rehearsal.heap;
     if let Some(sample_order) = sample_order(script, loader) {
-        let holds = held_by(heap, loader).filter(|_| sample_order.in_order == Some(true))?;
+        let unless_sampled = sample_order.unless_sampled;
+        let in_order = unless_sampled || sample_order.in_order == Some(true);
+        let holds = held_by(heap, loader).filter(|_| in_order)?;
         let (by_class, stated) = (holds == Holds::ByClass, is_order_stated(heap, loader));
-        return Some(Kept { by_class, is_stream: false, stated });
+        return Some(Kept { by_class, is_stream: false, stated, unless_sampled });
     }
-    is_held_in_order(heap, loader).then_some(Kept { by_class: false, is_stream: true, stated: false })
+    let stream = Kept { by_class: false, is_stream: true, stated: false, unless_sampled: false };
+    is_held_in_order(heap, loader).then_some(stream)
 }
 
 /// Whether the batch is the dataset, whose order is nothing then, or there are next to no samples.
