@@ -41,6 +41,8 @@ class Package:
     shut: list[str] = field(default_factory=list)
     # Minor releases too far apart: every so many patches of these count as well.
     patches: dict[tuple[int, int], int] = field(default_factory=dict)
+    # Parts of those in which it is told what making a class takes.
+    makers: list[str] = field(default_factory=list)
     # The only modules within it that are looked into, if that is said.
     only: list[str] = field(default_factory=list)
     # Whether the members of classes are of interest.
@@ -117,8 +119,9 @@ PACKAGES = [
         shut=["tensorflow.python", "tensorflow.core", "tensorflow.compiler", "tensorflow.contrib",
               "tensorflow.tools", "tensorflow.lite", "tensorflow.tsl", "tensorflow.include", "tensorflow.xla_aot_runtime_src",
               "tensorflow.raw_ops", "tensorflow.examples", "tensorflow.security"],
+        makers=["tensorflow.python.keras", "tensorflow.python.layers"],
     ),
-    Package("keras", "keras", (1, 0), bound=[("keras.applications.layers", "2.2", "2.3.99")], roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
+    Package("keras", "keras", (1, 0), bound=[("keras.applications.layers", "2.2", "2.3.99")], makers=["keras"], roots=["keras", "keras.api._v2.keras", "keras.api", "keras._tf_keras.keras"],
             shut=["keras.src", "keras.engine", "keras.integration_test", "keras.protobuf", "keras.saving", "keras.distribute"]),
     Package("jax", "jax", (0, 1), ["jax"], closed=["jax", "jax.numpy"],
             patches={(0, 1): 10, (0, 2): 5, (0, 3): 5, (0, 4): 4},
@@ -243,7 +246,7 @@ class Reader:
         texts = (wheels.python_files(address, wanted, self.cache) for address in release.addresses)
         files = next((files for files in texts if files), {})
         is_whole = not package.stubs or any(name in files for name in package.stubs)
-        return Library(files, package.closed if is_whole else [], package.shut, package.only)
+        return Library(files, package.closed if is_whole else [], package.shut, package.only, package.makers)
 
     def package(self, package: Package) -> str:
         public = Public(package.name, package.members, package.elsewhere)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+import handed
+
 OPEN = "*"
 
 
@@ -69,8 +71,8 @@ VALUE = Value()
 class Library:
     """The sources of one version of a package."""
 
-    def __init__(self, files: dict[str, str], closed: list[str], shut: list[str], only: list[str]):
-        self.closed, self.shut, self.only = set(closed), shut, only
+    def __init__(self, files: dict[str, str], closed: list[str], shut: list[str], only: list[str], makers: list[str] = ()):
+        self.closed, self.shut, self.only, self.makers = set(closed), shut, only, makers
         self.sources: dict[str, list[str]] = {}
         for name, text in files.items():
             # TensorFlow 1.15 kept itself in a folder of another name.
@@ -92,6 +94,10 @@ class Library:
         """Whether a module is of no interest: then it is open, and nothing in it is listed."""
         within = lambda parts: any(name == one or name.startswith(one + ".") for one in parts)
         return within(self.shut) or bool(self.only) and "." in name and not within(self.only)
+
+    def makes(self, name: str) -> bool:
+        """Whether it is of interest what making the classes of a module takes."""
+        return any(name == one or name.startswith(one + ".") for one in self.makers)
 
     def module(self, name: str) -> Module | None:
         if name not in self.modules:
@@ -375,7 +381,9 @@ class Seen:
     is_open: bool = False
 
     def also(self, other: Seen) -> Seen:
-        """What two sources of one release say of it."""
+        """What two sources of one release say of it. Where one knows only that it is there, the other counts."""
+        if "v" in (self.kind, other.kind) and "m" in (self.kind, other.kind):
+            return self if self.kind == "m" else other
         is_same = (self.kind, self.alias) == (other.kind, other.alias)
         params = None
         if self.params is not None and other.params is not None:
@@ -550,6 +558,11 @@ class Walk:
                 self.bound(f"{path}.{name}", what, own)
 
     def bound(self, path: str, what: object, own: str) -> None:
+        if isinstance(what, (Ref, Class)) and self.library.makes(what.module):
+            target = self.library.resolve(what)
+            if isinstance(target, Class) and self.library.makes(target.module):
+                self.made(path, target)
+                return
         if isinstance(what, (Ref, Class, Function)) and self.library.is_shut(what.module):
             # Where only some parts are of interest, the others are not even listed.
             if not self.library.only:
@@ -575,6 +588,36 @@ class Walk:
                     self.note(path, "f", self.compiled(self.signature(target.nodes, 0), target.module))
             case _:
                 self.note(path, "v")
+
+    def made(self, path: str, target: Class) -> None:
+        """A class of which is told what making one takes, and nothing else."""
+        first = self.first.setdefault(f"{target.module}:{target.name}", path)
+        # Which of two names in one module comes first changes between releases.
+        if first.rpartition(".")[0] == path.rpartition(".")[0]:
+            params = handed.init(self, target)
+            self.note(path, "c", self.members(target, 0)[1] if params is None else params, is_open=True)
+        else:
+            self.note(path, "c", alias=first)
+
+    @property
+    def plain(self) -> set[str]:
+        return PLAIN_DECORATORS
+
+    @property
+    def plain_metaclasses(self) -> set[str]:
+        return PLAIN_METACLASSES
+
+    def written(self, node: ast.expr) -> str | None:
+        return chain(node)
+
+    def decorators(self, node) -> list[str]:
+        return decorators(node)
+
+    def tops(self, module: str, name: str) -> list[ast.stmt]:
+        """The statements of the module that a name of another one leads to."""
+        inner = self.library.resolve(Ref(module, name))
+        texts = self.library.sources.get(inner.module, []) if isinstance(inner, Inner) else []
+        return [statement for text in texts for statement in ast.parse(text).body]
 
     def klass(self, path: str, target: Class) -> None:
         members, params, is_open = self.members(target, 0)

@@ -329,11 +329,15 @@ impl Script<'_> {
         if was_taken && matches!(why, Why::Later { .. }) {
             return None;
         }
+        let row = deprecated::of_argument(&known.path, &name);
+        // What it means before it is gone is written down, and told by that.
+        if row.is_some_and(|row| row.fate.is_some()) && matches!(why, Why::Outlived { .. }) {
+            return None;
+        }
         let near = match listed {
             None => near(&name, keywords.listed.iter().map(|(keyword, _)| (*keyword).to_owned()).collect()),
             Some(_) => None,
         };
-        let row = deprecated::of_argument(&known.path, &name);
         let fix = row.and_then(|row| self.rewritten_argument(row, package, &known.path, at.place.span));
         let (name, holder) = (name.to_string(), known.path.clone());
         Some(MissingName { at, name, holder, is_keyword: true, near, instead: row, fix, why })
