@@ -5,6 +5,7 @@ use super::missing_option;
 use super::slips::slips;
 use super::tried::is_tried;
 use super::tuple_for_tensor::tuples_for_tensors;
+use super::unwrapped::unwrapped;
 use crate::apis::index::{self, Answer};
 use crate::apis::{Role, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
@@ -310,6 +311,7 @@ fn check(script: &Script, out: &mut Findings) {
     }
     missing_option::unknown_options(script, out);
     hidden_attributes(script, out);
+    unwrapped(script, out);
     tuples_for_tensors(script, out);
     slips(script, &told, out);
 }

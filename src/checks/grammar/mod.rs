@@ -22,6 +22,7 @@ mod tuple_for_tensor;
 mod undefined_import;
 mod undefined_name;
 mod untyped_option;
+mod unwrapped;
 
 use crate::checks::Concern;
 
@@ -46,5 +47,6 @@ pub(super) static CONCERN: Concern = Concern {
         &missing_attribute::CHECKER,
         &tuple_for_tensor::CHECKER,
         &untyped_option::CHECKER,
+        &unwrapped::CHECKER,
     ],
 };
