@@ -1,6 +1,7 @@
 //! Classes: inheritance, instances, dataclasses, `isinstance`.
 
 use super::lineage::{Base, Lineage};
+use super::refine::{is_of_numbers, is_plain_instance};
 use super::{Call, Constructed, Instance, Interp, Passed, given_devices::is_cpu, python};
 use crate::apis::{Api, Role, Transfer};
 use crate::names::Subject;
@@ -473,31 +474,4 @@ fn is_chosen_by_callers(closure: &Closure, param: &Param) -> bool {
 fn number_by_default(closure: &Closure, param: &Param) -> Option<Value> {
     let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
     own.map(|(_, value)| value.clone()).filter(|value| matches!(value, Value::Int(_)))
-}
-
-/// `numbers.Number` and its kin, which no tensor is.
-fn is_of_numbers(class: Ustr) -> bool {
-    class.starts_with("numbers.")
-}
-
-/// `isinstance` of a plain value and a class of the language.
-fn is_plain_instance(value: &Value, class: &Value) -> Option<bool> {
-    if let Value::Api(name) = class
-        && is_of_numbers(*name)
-    {
-        return Some(matches!(value, Value::Bool(_) | Value::Int(_) | Value::Float(_)));
-    }
-    let Value::Builtin(name) = class else {
-        return matches!(class, Value::Api(_) | Value::Obj(_)).then_some(false);
-    };
-    let own = match value {
-        Value::Bool(_) => &["bool", "int"][..],
-        Value::Int(_) => &["int"],
-        Value::Float(_) => &["float"],
-        Value::Str(_) => &["str"],
-        Value::Tuple(_) => &["tuple"],
-        Value::None => &[],
-        _ => return None,
-    };
-    Some(own.contains(&name.as_str()))
 }

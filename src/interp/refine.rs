@@ -311,3 +311,30 @@ impl<'p> Interp<'p> {
         target
     }
 }
+
+/// `numbers.Number` and its kin, which no tensor is.
+pub(super) fn is_of_numbers(class: Ustr) -> bool {
+    class.starts_with("numbers.")
+}
+
+/// `isinstance` of a plain value and a class of the language.
+pub(super) fn is_plain_instance(value: &Value, class: &Value) -> Option<bool> {
+    if let Value::Api(name) = class
+        && is_of_numbers(*name)
+    {
+        return Some(matches!(value, Value::Bool(_) | Value::Int(_) | Value::Float(_)));
+    }
+    let Value::Builtin(name) = class else {
+        return matches!(class, Value::Api(_) | Value::Obj(_)).then_some(false);
+    };
+    let own = match value {
+        Value::Bool(_) => &["bool", "int"][..],
+        Value::Int(_) => &["int"],
+        Value::Float(_) => &["float"],
+        Value::Str(_) => &["str"],
+        Value::Tuple(_) => &["tuple"],
+        Value::None => &[],
+        _ => return None,
+    };
+    Some(own.contains(&name.as_str()))
+}
