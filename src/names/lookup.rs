@@ -201,8 +201,8 @@ impl Lookup {
             let module = module?;
             let found = self.beside(from, dir, module).or_else(|| self.plain(dir, module));
             // No module imports itself: `import lpips` in a `lpips.py` of the project means what is installed.
-            let is_package = from.ends_with("__init__.py");
-            return found.filter(|found| is_package || !matches!(found, Found::File(file) if file == from));
+            let may_be_it = from.ends_with("__init__.py") || module.contains('.');
+            return found.filter(|found| may_be_it || !matches!(found, Found::File(file) if file == from));
         }
         let mut found = self.of_dir(dir.ancestors().nth(level as usize - 1)?);
         for part in module.into_iter().flat_map(|module| module.split('.')) {
