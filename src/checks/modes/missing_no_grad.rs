@@ -1,6 +1,6 @@
 //! Evaluation that records graphs nobody walks.
 
-use super::evaluations::{evaluation, is_scoring};
+use super::evaluations::{evaluation, is_opaque, is_scoring};
 use super::stretches::{called_model, evaluating_stretch, is_dropped, only_evaluates};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
@@ -29,6 +29,8 @@ pub(super) static RULE: Rule = Rule {
 struct IdleGraph {
     at: At,
     module: Rc<str>,
+    /// What the script calls it, where no class says what it is.
+    said: Rc<str>,
     /// The model was put into evaluation mode.
     in_evaluation: bool,
     /// Forwards of the same pass that are left alone, too.
@@ -68,13 +70,12 @@ fn check(script: &Script, out: &mut Findings) {
                 "this forward pass builds a computation graph that no `backward()` uses",
             )
             .note(match forward.in_evaluation {
-                true => format!(
-                    "`{}` is in evaluation mode, but its parameters still require grad",
-                    forward.module
-                ),
+                true => {
+                    format!("`{}` is in evaluation mode, but its parameters still require grad", forward.said)
+                }
                 false => format!(
                     "nothing is learned from this output, but the parameters of `{}` require grad",
-                    forward.module
+                    forward.said
                 ),
             })
             .help(advice(script, &forward));
@@ -84,6 +85,9 @@ fn check(script: &Script, out: &mut Findings) {
             finding = finding.because(volatile, said);
         }
         for other in &forward.others {
+            if finding.places().any(|known| known == *other) {
+                continue;
+            }
             finding = finding.because(*other, "so does this forward");
         }
         let idle = (forward.kept > 0).then(|| {
@@ -99,6 +103,14 @@ fn check(script: &Script, out: &mut Findings) {
         });
         out.push(finding.fix(fix).replay(idle), &forward.at);
     }
+}
+
+/// The class of a model, or of one that nobody sees into the variable as it is written: `model`.
+fn said_here(script: &Script, place: Place, forward: &Forward) -> Rc<str> {
+    let draft = script.draft(place.file);
+    let written = called_model(draft, place).filter(|_| is_opaque(script, forward.module));
+    let written = written.filter(|callee| draft.root(*callee).is_some()).map(|callee| draft.written(callee));
+    written.filter(|model| model.len() <= MOST_NAMED).map_or_else(|| forward.name.clone(), Rc::from)
 }
 
 /// What runs for training as well records there, and not here.
@@ -173,7 +185,17 @@ fn idle_graphs(script: &Script) -> Vec<IdleGraph> {
                 let in_evaluation = forward.mode == Mode::Eval;
                 let others = Vec::from_iter(lifted);
                 let trains_as_well = trained.iter().any(|(place, _)| *place == inner);
-                found.push(IdleGraph { at, module, in_evaluation, others, kept, volatile, trains_as_well });
+                let said = said_here(script, inner, forward);
+                found.push(IdleGraph {
+                    at,
+                    module,
+                    said,
+                    in_evaluation,
+                    others,
+                    kept,
+                    volatile,
+                    trains_as_well,
+                });
             }
         }
     }
