@@ -28,6 +28,8 @@ pub(super) enum Fault {
     Reduced(Lost),
     /// Two tensors that are joined, along another axis.
     Join { left: Shape, right: Shape, axis: Option<usize> },
+    /// A tensor without dimensions, which cannot be joined along one.
+    Scalar,
     /// An axis that there is not.
     Axis { axis: i64, rank: usize },
     /// Axes are turned around, of which there are more or fewer.

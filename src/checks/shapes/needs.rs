@@ -329,7 +329,13 @@ impl Applied<'_, '_> {
     }
 
     fn join(&self, stacks: bool) -> Option<Broken> {
-        let Some(Sequence::Exact(items)) = sequence(self.cx, &self.value(0)) else { return None };
+        let items = match sequence(self.cx, &self.value(0))? {
+            Sequence::Exact(items) => items,
+            Sequence::Any(any, _) => return scalar(&[any]).filter(|_| !stacks),
+        };
+        if !stacks && let Some(broken) = scalar(&items) {
+            return Some(broken);
+        }
         let axis = if stacks { None } else { Some(self.value(1).as_known_int()?) };
         let tensors: Vec<&Rc<Tensor>> = items.iter().filter_map(Value::as_tensor).collect();
         // Of old an empty vector may be joined with anything.
@@ -341,6 +347,13 @@ impl Applied<'_, '_> {
             Some(Broken { fault, input: first.clone(), other: Some((*other).clone()), argument: None })
         })
     }
+}
+
+/// What a list gathers that has no dimension: losses of batches, for one.
+fn scalar(items: &[Value]) -> Option<Broken> {
+    let is_scalar = |tensor: &&Rc<Tensor>| tensor.rank() == Some(0);
+    let input = items.iter().filter_map(Value::as_tensor).find(is_scalar)?.clone();
+    Some(Broken { fault: Fault::Scalar, input, other: None, argument: None })
 }
 
 fn has_no_numbers(tensor: &Tensor) -> bool {

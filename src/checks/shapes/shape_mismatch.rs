@@ -211,6 +211,7 @@ impl Words<'_, '_> {
             Fault::Join { left, right, .. } => {
                 format!("{what}: shapes {} and {} do not match", self.sizes(left), self.sizes(right))
             }
+            Fault::Scalar => format!("{what}: a tensor without dimensions cannot be concatenated"),
             Fault::Axis { axis, rank } => {
                 format!("{what}: dimension {axis} is out of range for a {rank}-D tensor, {input}")
             }
@@ -340,6 +341,7 @@ impl Words<'_, '_> {
                 "all dimensions but the concatenated one must have equal sizes".to_owned()
             }
             Fault::Join { .. } => "all tensors must have the same shape".to_owned(),
+            Fault::Scalar => "use `stack`, which adds a dimension".to_owned(),
             Fault::Axis { rank, .. } => format!("dimensions range from 0 to {}", rank.saturating_sub(1)),
             Fault::Axes { .. } => "list every dimension exactly once".to_owned(),
             Fault::Multiple { of, .. } => format!("use a multiple of {of}"),
@@ -373,7 +375,11 @@ impl Words<'_, '_> {
     fn origins(&self, mut finding: Diagnostic, at: &At) -> Diagnostic {
         for tensor in self.misfit.tensors() {
             if let Some(made) = tensor.made.filter(|made| *made != at.place) {
-                finding = finding.because(made, format!("{} is computed here", self.written(tensor)));
+                let said = match tensor.rank() {
+                    Some(0) => "it".to_owned(),
+                    _ => self.written(tensor),
+                };
+                finding = finding.because(made, format!("{said} is computed here"));
             }
         }
         if let Fault::Scattered(turned) = &self.misfit.fault {
