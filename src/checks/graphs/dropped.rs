@@ -37,6 +37,8 @@ pub(super) enum Kind {
     /// Nothing of its kind ever changes in place.
     Immutable,
     Dataset,
+    /// A method of its class made another object.
+    Class(Ustr),
 }
 
 /// What was called since the last statement that is an expression.
@@ -67,7 +69,7 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     let (api, call) = (result.api, result.call);
     let tensor = match result.receiver.bare() {
         Value::Tensor(tensor) => tensor,
-        Value::Obj(dataset) => return called_on_dataset(cx, result, *dataset),
+        Value::Obj(dataset) => return called_on_object(cx, result, *dataset),
         _ => return,
     };
     let reforms = api.transfer().is_some_and(Transfer::reforms);
@@ -79,13 +81,23 @@ fn called(cx: &mut Interp<'_>, result: &MethodResult<'_>) {
     }
 }
 
-/// `data.shuffle(1000)`
-fn called_on_dataset(cx: &mut Interp<'_>, result: &MethodResult<'_>, dataset: ObjId) {
+/// `data.shuffle(1000)`, or `layer.from_pretrained(weights)`, a method of the class.
+fn called_on_object(cx: &mut Interp<'_>, result: &MethodResult<'_>, object: ObjId) {
     let (api, call) = (result.api, result.call);
+    let is_of_class = api.params.first().is_some_and(|param| param.name == "cls");
+    if is_of_class && !matches!(cx.heap.get(object).state, State::Class(_)) {
+        let (kind, confidence) = (Kind::Class(class_of(cx, object)), cx.heap.get(object).confidence);
+        return note(cx, Pure::of(api, call.place, true, kind, confidence));
+    }
     if api.transfer().is_some_and(Transfer::reforms) && api.effects.is_empty() && !call.open {
-        let (kind, confidence) = (Kind::Dataset, cx.heap.get(dataset).confidence);
+        let (kind, confidence) = (Kind::Dataset, cx.heap.get(object).confidence);
         note(cx, Pure::of(api, call.place, true, kind, confidence));
     }
+}
+
+/// What a class is called here, without its package.
+fn class_of(cx: &Interp<'_>, object: ObjId) -> Ustr {
+    Ustr::from(cx.class_name(object).rsplit('.').next().unwrap_or_default())
 }
 
 /// `torch.clamp(x, 0)` gives what `x.clamp(0)` does; operations whose operands are equals, and what a counted loop
@@ -166,6 +178,7 @@ fn dropped(cx: &mut Interp<'_>, expr: ExprId, value: &Value, statement: Span, ca
     };
     let is_new = match pure.kind {
         Kind::Dataset => value.as_obj().is_some(),
+        Kind::Class(_) => true,
         _ => value.as_tensor().is_some_and(|tensor| !tensor.is_array),
     };
     if !is_new || is_shown(cx, statement) || !is_used_on(cx, base, statement) {

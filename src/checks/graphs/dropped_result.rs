@@ -1,4 +1,4 @@
-//! A new tensor that the statement throws away.
+//! A new tensor, or another new object, that the statement throws away.
 
 use super::dropped::{DroppedResult, Kind};
 use super::rebound::Rebound;
@@ -33,16 +33,27 @@ fn check(script: &Script, out: &mut Findings) {
                     "arrays and states of JAX never change: what updates one returns a new one"
                 }
                 Kind::Dataset => "each method of a dataset returns a new one",
+                Kind::Class(_) => {
+                    "it is a class method: it creates a new object, and leaves this one as it is"
+                }
                 Kind::Tensor => {
                     "modules are moved and cast in place; for a tensor the method returns a new one"
                 }
             })
-            .help(format!("assign the result: `{receiver} = {again}`"));
+            .help(match dropped.kind {
+                Kind::Class(class) => {
+                    format!(
+                        "call it on the class, and assign the result: `{receiver} = {class}.{method}(...)`"
+                    )
+                }
+                _ => format!("assign the result: `{receiver} = {again}`"),
+            });
         let title = format!("assign the result to `{receiver}`");
         let fix = script.assigned_back(at.place).filter(|_| dropped.function.is_none());
         let fix = fix.map(|edits| match method.as_str() {
             // The code below may want the graph that this would cut off.
             "detach" => Fix::guess(title, edits),
+            _ if matches!(dropped.kind, Kind::Class(_)) => Fix::guess(title, edits),
             // A parameter can't be replaced by a tensor.
             _ if receiver.contains('.') => Fix::guess(title, edits),
             _ => Fix::safe(title, edits),
