@@ -4,7 +4,7 @@
 use super::construction;
 use crate::apis::Role;
 use crate::interp::{Base, Interp, is_parameter};
-use crate::names::NameSet;
+use crate::names::{NameSet, Subject};
 use crate::report::{Confidence, Place};
 use crate::syntax::FnId;
 use crate::values::*;
@@ -62,9 +62,8 @@ fn unregistered_in(
             continue;
         }
         let here = |part: &ObjId| part.0 > object.0 && part.0 < until;
-        let Some(site) = site.or_else(|| parts.first().map(|part| cx.heap.get(*part).site)) else {
-            continue;
-        };
+        let of_tuple = || parts.first().map(|part| tuple_site(cx, object, *name, cx.heap.get(*part).site));
+        let Some(site) = site.or_else(of_tuple) else { continue };
         if !parts.iter().all(here) || seen.contains(&site) || registers_itself(cx, object, *name, &parts) {
             continue;
         }
@@ -103,6 +102,20 @@ fn unregistered_in(
             confidence,
         );
     }
+}
+
+/// A tuple has no place of its own: its first part has, where that is made in the value of the attribute; else it is the
+/// value, as of a function that gives a tuple.
+fn tuple_site(cx: &Interp<'_>, object: ObjId, attribute: Ustr, part: Place) -> Place {
+    let bound = cx.lineage(cx.heap.get(object).class).into_iter().find_map(|base| {
+        let Base::Project(class) = base else { return None };
+        let State::Class(state) = &cx.heap.get(class).state else { return None };
+        let module = cx.module(state.file);
+        let own = Subject::Own(state.class, attribute);
+        let (value, _) = module.relations().bindings(own).next()?;
+        Some(Place::new(state.file, module.tree.expr(value).span))
+    });
+    bound.filter(|bound| bound.file != part.file || !bound.span.contains(part.span)).unwrap_or(part)
 }
 
 fn trains(cx: &Interp<'_>) -> bool {
