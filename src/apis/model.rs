@@ -345,6 +345,8 @@ pub enum ModeDependence {
     Never,
     /// Where this parameter of the constructor is true, or not zero.
     If(Ustr),
+    /// The same, if there are several of what the other one counts: it acts between them.
+    Between(Ustr, Ustr),
 }
 
 /// When a metric of all samples is not the mean of what it is of each batch.

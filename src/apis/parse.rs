@@ -292,6 +292,15 @@ impl<'a> Reader<'a> {
     }
 
     fn mode_dependent(&self, value: &Value<'a>, names: &[Ustr]) -> Result<ModeDependence, ApiError> {
+        if value.get_ref().as_bool().is_none() {
+            let term = self.string(value)?;
+            if let Some((rate, count)) = term.text.split_once(" between ") {
+                let offset = term.offset + rate.len() + " between ".len();
+                let rate = self.parameter(Term { text: rate, ..term }, names)?;
+                let count = self.parameter(Term { text: count, offset, ..term }, names)?;
+                return Ok(ModeDependence::Between(rate, count));
+            }
+        }
         Ok(match self.flag_or_parameter(value, names)? {
             Ok(true) => ModeDependence::Always,
             Ok(false) => ModeDependence::Never,

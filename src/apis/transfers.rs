@@ -46,7 +46,7 @@ vocabulary! {
     ArrayOf "array-of" (X [Dtype]) "a numpy array of Python numbers, arrays or a tensor";
     ArrayRange "array-range" (Start Stop Step [Dtype]) "one dimension, counted";
     ArrayUnknown "array-unknown" () "a numpy array of unknown shape";
-    AsTensor "as-tensor" (X Dtype [Word]) [places]
+    AsTensor "as-tensor" (X Dtype [Device Word]) [places]
         "the same numbers, graph and all; an array becomes a tensor, with 'automatic' where the framework puts it";
     Asking "asking" (Receiver [RequiresGrad]) "the tensor itself, a leaf from here on";
     Attended "attended" (X OutChannels Heads Concat Asked)

@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
         // A number that was computed has no graph behind it, either.
         let surely = match api.transfer() {
             Some(Transfer::Detach) => may_ask(),
-            Some(Transfer::FromData) => matches!(call.nth(0).bare(), Value::Float(None)),
+            Some(Transfer::FromData | Transfer::AsTensor) => matches!(call.nth(0).bare(), Value::Float(None)),
             _ => false,
         };
         if lost.is_empty() && !surely {
@@ -54,7 +54,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A tensor, or those in a sequence.
-    fn tensors_in(&self, value: &Value) -> Vec<Rc<Tensor>> {
+    pub fn tensors_in(&self, value: &Value) -> Vec<Rc<Tensor>> {
         let items = match value.bare() {
             Value::Tensor(tensor) => return vec![tensor.clone()],
             Value::Tuple(items) => items.to_vec(),

@@ -83,15 +83,26 @@ impl<'p> Interp<'p> {
     pub(super) fn is_mode_dependent(&mut self, api: &Api, call: &Invocation) -> bool {
         match self.apis.mode_dependent(api.name) {
             Some(ModeDependence::Always) => true,
-            Some(ModeDependence::If(name)) => match call.get(&name) {
-                Value::None => false,
-                value => match value.as_num() {
-                    Some(number) => number != 0.0,
-                    // Whoever gives a rate, and be it an option, means to drop something.
-                    None => self.truth(&value) != Some(false),
-                },
-            },
+            Some(ModeDependence::If(rate)) => self.drops(&call.get(&rate)),
+            // What is an option may be more than its default.
+            Some(ModeDependence::Between(rate, count)) => {
+                let count = call.get(&count);
+                let is_one = !matches!(count, Value::Given(_)) && count.as_known_int() == Some(1);
+                !is_one && self.drops(&call.get(&rate))
+            }
             Some(ModeDependence::Never) | None => false,
+        }
+    }
+
+    /// Whether a rate or a flag of a layer makes it do something else in training.
+    fn drops(&mut self, rate: &Value) -> bool {
+        match rate {
+            Value::None => false,
+            value => match value.as_num() {
+                Some(number) => number != 0.0,
+                // Whoever gives a rate, and be it an option, means to drop something.
+                None => self.truth(value) != Some(false),
+            },
         }
     }
 

@@ -210,6 +210,10 @@ fn strand_without_model(
     if cx.is_off_gpu() {
         return true;
     }
+    // What takes nothing is on the CPU altogether, as a demonstration or a test is.
+    if !takes_inputs(cx, made) {
+        return false;
+    }
     if joined && !cx.in_each_iteration() || !stays_where_made(cx, made, None) {
         return false;
     }
@@ -225,6 +229,13 @@ fn strand_without_model(
 fn class_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {
     let tree = &cx.module(made.file).tree;
     innermost(tree, made)?.class.map(|class| Rc::from(tree.class(class).name.as_str()))
+}
+
+/// Whether a function around a place, or the constructor of its class, is given anything.
+fn takes_inputs(cx: &Interp<'_>, made: Place) -> bool {
+    let tree = &cx.module(made.file).tree;
+    let mut around = tree.functions.iter().filter(|function| function.span.contains(made.span)).peekable();
+    around.peek().is_none() || around.any(|function| function.class.is_some() || !function.params.is_empty())
 }
 
 fn function_around(cx: &Interp<'_>, made: Place) -> Option<Rc<str>> {

@@ -44,7 +44,7 @@ fn declared(cx: &mut Interp<'_>, option: &DeclaredOption<'_>) {
     let is_on = default.and_then(|passed| passed.value.as_bool());
     let (place, unconverted) = match call.keyword("type") {
         Some(kind) => match &kind.value {
-            Value::Builtin(name) if name == "bool" => (kind.place, None),
+            Value::Builtin(name) if name == "bool" && stores(call) => (kind.place, None),
             _ => return,
         },
         None => match default {
@@ -86,6 +86,12 @@ fn given(cx: &mut Interp<'_>, call: &Invocation<'_>) {
             cx.observe(place, GivenAsFlag(name), Confidence::High);
         }
     }
+}
+
+/// Whether what is typed is converted and kept: any other action takes no value, or does with it what it likes.
+fn stores(call: &Call) -> bool {
+    let action = call.keyword("action").map(|action| action.value.as_str());
+    action.is_none_or(|action| matches!(action, Some("store" | "append" | "extend")))
 }
 
 /// Whether users choose the value: no action sets it, and no list of values is asked for.

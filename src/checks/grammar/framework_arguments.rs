@@ -1,5 +1,5 @@
-//! Arguments that constructors of a framework need, `Linear(1, bias=True)`, and methods of its schedules:
-//! `ReduceLROnPlateau.step()` without its metric. And what constructors are given by position and by name.
+//! Arguments that constructors of a framework need, `Linear(1, bias=True)`, its functions, `torch.softmax(x)` without its
+//! dimension, and methods of its schedules: `ReduceLROnPlateau.step()` without its metric. And what constructors are given by position and by name.
 
 use super::mismatched_arguments::{RAISES, RULE, listed};
 use super::tried::is_tried;
@@ -8,6 +8,7 @@ use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprKind;
+use crate::values::Value;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -31,9 +32,14 @@ fn made(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     if call.open || cx.is_provided_for() || !is_written(cx, call.place) {
         return;
     }
+    note_missing(cx, call);
     if let Some((name, place)) = call.given_twice().filter(|(_, place)| !is_tried(cx, *place, "TypeError")) {
         cx.observe(place, Twice { class: call.api.name, name }, Confidence::High);
     }
+}
+
+/// A class or function is called without what it needs.
+fn note_missing(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     let names = missing(call, 0);
     // By a keyword that the entry does not know another release may take the same.
     if !names.is_empty() && call.more.is_empty() && !is_tried(cx, call.place, "TypeError") {
@@ -58,6 +64,15 @@ fn missing(call: &Invocation<'_>, skipped: usize) -> Vec<Ustr> {
 }
 
 fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let is_function = call.api.class.is_none() && !call.api.property;
+    // A method alone has other signatures in the releases than tables tell.
+    let has_receiver = call.api.params.first().is_none_or(|param| param.name == "self");
+    if is_function && !has_receiver && !call.open && !cx.is_provided_for() && is_written(cx, call.place) {
+        if !missing(call, 0).is_empty() && is_of_framework(cx, call) {
+            note_missing(cx, call);
+        }
+        return;
+    }
     let Some((class, method)) = call.api.name.rsplit_once('.') else { return };
     let of_schedule = cx.apis.role(Ustr::from(class)) == Some(Role::Scheduler);
     // One of several schedules may be one that needs nothing.
@@ -72,6 +87,15 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
         let help = ", such as the loss of the validation";
         cx.observe(call.place, Lacking { called, names, help }, Confidence::High);
     }
+}
+
+/// Whether a function is called by its name, or as a method of what is surely a tensor.
+fn is_of_framework(cx: &mut Interp<'_>, call: &Invocation<'_>) -> bool {
+    let module = cx.module(call.place.file);
+    let written = module.expr_at(call.place.span).map(|expr| &module.tree.expr(expr).kind);
+    let Some(ExprKind::Call { callee, .. }) = written else { return false };
+    let by_name = call.place.file == cx.file() && matches!(cx.eval(*callee), Value::Api(_));
+    by_name || call.nth_tensor(0).is_some_and(|tensor| tensor.confidence == Confidence::High)
 }
 
 pub(super) fn lacking_arguments(script: &Script, out: &mut Findings) {

@@ -84,7 +84,7 @@ struct RetainedGraph {
     is_tensor: bool,
     /// A backward has walked graphs of the same model.
     is_walked: bool,
-    /// A backward pass runs in the loop around it, or in the call that keeps it.
+    /// A backward pass went through the graph itself, or runs in its own loop, or in the call that keeps it.
     in_training: bool,
     /// What the forwards of one iteration keep, at least, and how many iterations there are.
     kept: u64,
@@ -155,6 +155,11 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         if is_walked && is_of_few_rounds(script, at, &outlived) {
             continue;
         }
+        if at.loops.last().is_some_and(|own| script.trains_in(*own))
+            && is_of_one_episode(script, at, carried, &outlived)
+        {
+            continue;
+        }
         // What was walked in its own iteration is of no more use to a caller, or to whoever else gets it.
         let spent = is_walked && at.loops.last().is_some_and(|own| script.trains_in(*own));
         let left = script.rehearsal.returned.contains(&carried.id)
@@ -166,10 +171,18 @@ fn retained_graphs(script: &Script) -> Vec<RetainedGraph> {
         let (last, kept) = (at.loops.last().copied(), script.kept_around(&at));
         let count = last.and_then(|round| script.rehearsal.loop_info(round).count.known());
         let steps = count.and_then(|count| u64::try_from(count).ok());
-        let in_training = carried.value.graph.is_shown() || at.loops.iter().any(|id| script.trains_in(*id));
+        let in_training = is_freed(script, &at, &carried.value.graph);
         found.push(RetainedGraph { kept, steps, in_training, ..RetainedGraph::of(at, carried, is_walked) });
     }
     found
+}
+
+/// Whether a backward pass goes through what is kept, as far as its parts say so, or runs in its own loop: one of
+/// another loss, as of an epoch around a validation, frees nothing of it.
+fn is_freed(script: &Script, at: &At, graph: &Graph) -> bool {
+    let own = at.loops.last().is_some_and(|own| script.trains_in(*own));
+    graph.is_shown()
+        || if graph.parts().iter().next().is_some() { is_walked_inside(script, graph) } else { own }
 }
 
 /// Whether a backward went through something that a module computed which trains within its own forward.
@@ -228,6 +241,15 @@ fn is_of_few_rounds(script: &Script, at: &At, outlived: &[LoopId]) -> bool {
     let around = || at.loops.iter().filter(|id| !outlived.contains(id));
     is_of_one_batch(script, at, outlived)
         && around().any(|id| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_)))
+}
+
+/// What is emptied in each iteration of a loop around it, and until then gathers no batches of a loader, but the
+/// updates after an episode: what backward leaves of them is little, and goes with them.
+fn is_of_one_episode(script: &Script, at: &At, carried: &Carried, outlived: &[LoopId]) -> bool {
+    let loads = |id: &LoopId| matches!(script.rehearsal.loop_info(*id).over, Over::Loader(_));
+    let is_emptied =
+        |(place, reset): (&At, &Reset)| reset.is_emptying() && reset.bounds(place, &carried.holders, at) > 0;
+    !outlived.iter().any(loads) && script.observed::<Reset>().any(is_emptied)
 }
 
 /// Steps of a search that nothing calls: its callers may have switched gradients off.

@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Call, Checker, Declared, ForwardCall, Interp, LayerCall, Passed};
 use crate::report::{Confidence, Fix, Place, Severity};
-use crate::syntax::ParamKind;
+use crate::syntax::{ParamKind, Stmt, StmtKind};
 use crate::trace::At;
 use crate::values::{ClassRef, ContextKind, ObjId, ObjSet, Value};
 use std::cell::RefCell;
@@ -57,8 +57,11 @@ struct Idle {
 /// A model was told that it trains.
 struct Told(ObjId);
 
-/// Gradients of these models were asked for.
-struct Trained(ObjSet);
+/// Gradients of these models were asked for, of a tape that was made here.
+struct Trained {
+    owners: ObjSet,
+    tape: Option<Place>,
+}
 
 fn entered(cx: &mut Interp<'_>, forward: &ForwardCall<'_>) {
     let (module, place) = (forward.module, forward.call.place);
@@ -133,7 +136,8 @@ fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     if declared.verb() == Verb::Differentiate {
         let sources = declared.call.get("sources");
         let owners = cx.collect_params(&sources, 3).owners;
-        cx.observe(declared.call.place, Trained(owners), Confidence::High);
+        let tape = declared.call.get("self").as_obj().map(|tape| cx.heap.get(tape).site);
+        cx.observe(declared.call.place, Trained { owners, tape }, Confidence::High);
     }
 }
 
@@ -178,7 +182,26 @@ fn trained_at(script: &Script, at: &At, idle: &Idle) -> Option<Place> {
     let parts = script.rehearsal.heap.descendants(idle.module);
     let trains = |owners: &ObjSet| owners.iter().any(|owner| parts.contains(owner));
     let mut trained = script.observed::<Trained>().filter(|(other, trained)| {
-        at.calls.starts_with(&other.calls) && at.loops.starts_with(&other.loops) && trains(&trained.0)
+        at.calls.starts_with(&other.calls)
+            && at.loops.starts_with(&other.loops)
+            && trains(&trained.owners)
+            && trained.tape.is_none_or(|tape| is_recorded(script, at, tape))
     });
     trained.next().filter(|_| !told).map(|(other, _)| other.place)
+}
+
+/// Whether a forward runs under this tape, as far as a `with` shows what it records: of another one gradients by the
+/// inputs are asked for, perhaps.
+fn is_recorded(script: &Script, at: &At, tape: Place) -> bool {
+    let tree = &script.project.module(tape.file).tree;
+    let places = || at.calls.iter().map(|(place, _)| *place).chain([at.place]);
+    let runs_in = |stmt: &Stmt| places().any(|at| at.file == tape.file && stmt.span.contains(at.span));
+    let mut opened = tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::With { items, body } => {
+            let made = items.iter().any(|item| tree.expr(item.context).span.contains(tape.span));
+            made.then_some(body)
+        }
+        _ => None,
+    });
+    opened.next().is_none_or(|body| body.iter().any(|stmt| runs_in(tree.stmt(*stmt))))
 }

@@ -108,6 +108,7 @@ impl Constructions {
 /// What an instance is called by is a method of the project's own, and nothing of it is a layer: it works, until it
 /// is asked for what only the framework's constructor makes, such as its parameters.
 fn asked(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    plain_tensors::differentiated(cx, call);
     let is_method = call.api.params.first().is_some_and(|param| param.name == "self");
     let Value::Obj(object) = call.nth(0) else { return };
     if !is_method {

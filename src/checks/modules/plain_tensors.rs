@@ -1,12 +1,13 @@
 //! Tensors of a module that ask for gradients and are no parameters: nobody trains, saves or moves them with it.
 
 use super::registration::registers_itself;
-use crate::apis::Transfer;
-use crate::interp::{Base, Interp, LEARNED_BUFFER, is_parameter};
+use crate::apis::{Slot, Transfer};
+use crate::interp::{Base, Interp, Invocation, LEARNED_BUFFER, is_parameter};
 use crate::names::NameSet;
 use crate::report::{Confidence, FileId, Place};
 use crate::syntax::{FnId, Function};
 use crate::values::*;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -21,10 +22,32 @@ pub(super) struct PlainTensor {
     pub is_buffer: bool,
 }
 
+/// Where the tensors were made by which something was differentiated: they are inputs, which nobody trains.
+#[derive(Clone, Default)]
+struct Inputs {
+    made: FxHashSet<Place>,
+    /// Something is differentiated by what nobody knows.
+    open: bool,
+}
+
+/// Remembers by what a call differentiates.
+pub(super) fn differentiated(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    if call.api.transfer() != Some(Transfer::Gradients) {
+        return;
+    }
+    let sources = call.operand(Slot::Sources);
+    let (tensors, open) = (cx.tensors_in(&sources), sources.is_unknown());
+    cx.remember(|inputs: &mut Inputs| {
+        inputs.made.extend(tensors.iter().filter_map(|tensor| tensor.made));
+        inputs.open |= open;
+    });
+}
+
 /// Looks through instances of the project's modules.
 pub(super) fn plain_tensors(cx: &mut Interp<'_>, constructed: impl Iterator<Item = ObjId>) {
     let mut seen: Vec<Place> = Vec::new();
-    if may_be_optimized(cx) {
+    let inputs: Inputs = cx.recall();
+    if may_be_optimized(cx) || inputs.open {
         return;
     }
     for object in constructed {
@@ -32,6 +55,7 @@ pub(super) fn plain_tensors(cx: &mut Interp<'_>, constructed: impl Iterator<Item
             let buffer = is_learned_buffer(cx, object, name, &value);
             let Some(made) = buffer.or_else(|| asks_for_gradients(cx, &value)) else { continue };
             if seen.contains(&made)
+                || inputs.made.contains(&made)
                 || !is_made_by(cx, object, made)
                 || !is_trained(cx, object)
                 || reads_gradients(cx, object)
@@ -67,7 +91,8 @@ fn asks_for_gradients(cx: &Interp<'_>, value: &Value) -> Option<Place> {
     let Graph::Live(nodes) = &tensor.graph else { return None };
     let made_by = cx.apis.get(tensor.what?)?.transfer()?;
     let is_made = made_by == Transfer::Factory;
-    let is_moved = tensor.device.is_gpu() && (is_made || made_by.places());
+    let is_chosen = is_made || made_by.places() && tensor.source == Source::Parameter;
+    let is_moved = tensor.device.is_gpu() && is_chosen;
     tensor.made.filter(|_| nodes.own && if tensor.is_leaf { is_made } else { is_moved })
 }
 

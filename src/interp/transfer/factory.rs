@@ -106,9 +106,12 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
     let Some(Sequence::Exact(items)) = sequence(interp, &call.operand(Slot::Data)) else {
         return Value::tensor(blank);
     };
-    // A tensor is taken as it is; arrays and lists become numbers of its own type.
-    let taken = items.first().and_then(Value::as_tensor).filter(|tensor| !tensor.is_array);
-    let blank = Tensor { dtype: taken.map_or(blank.dtype, |tensor| tensor.dtype), ..blank };
+    // A tensor is taken as it is, in its graph; arrays and lists become numbers of its own type.
+    let data = items.first().and_then(Value::as_tensor);
+    if let Some(taken) = data.filter(|tensor| !tensor.is_array && tensor.rank() != Some(0)) {
+        return Value::Tensor(taken.clone());
+    }
+    let blank = Tensor { detach_points: data.and_then(|data| data.detach_points.clone()), ..blank };
     match items.as_slice() {
         [] if call.more.is_empty() && !call.open => {
             Value::tensor(blank.with_shape(Some(Rc::from([Int::Known(0)]))))
@@ -355,18 +358,40 @@ pub(crate) fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor((**tensor).clone().with_shape(shape_of(interp, &size)))
 }
 
-/// `as-tensor x dtype`: a tensor in a dtype; what is none yet becomes one.
+/// `as-tensor x dtype device`: a tensor in a dtype; what is none yet becomes one, and what nobody knows may be one.
 pub(crate) fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
-    match call.nth(0).as_tensor() {
-        Some(tensor) if !tensor.is_array => super::convert::cast(interp, call),
-        _ => {
-            let made = copied(interp, call, Holder::Framework);
-            match (made.as_tensor(), given(call, Slot::Dtype).and_then(|dtype| dtype_of(&dtype))) {
-                (Some(tensor), Some(dtype)) => Value::tensor(super::convert::with_dtype(tensor, Some(dtype))),
-                _ => made,
-            }
-        }
+    let data = call.nth(0);
+    let taken = match data.bare() {
+        Value::Tensor(tensor) if !tensor.is_array => Some(tensor.clone()),
+        Value::Params(_) => Some(first(interp, call)),
+        _ => None,
+    };
+    if let Some(taken) = taken {
+        return taken_as(interp, call, &taken);
     }
+    let made = copied(interp, call, Holder::Framework);
+    let Some(tensor) = made.as_tensor() else { return made };
+    let tensor = match given(call, Slot::Dtype).and_then(|dtype| dtype_of(&dtype)) {
+        Some(dtype) => super::convert::with_dtype(tensor, Some(dtype)),
+        None => (**tensor).clone(),
+    };
+    if data.is_unknown() {
+        let device = if named(call, "device").is_some() { tensor.device } else { Device::Unknown };
+        let graph = graph_here(interp.ambient.grad, tensor.dtype, &Graph::Unknown);
+        return Value::tensor(Tensor { graph, device, device_origin: None, ..tensor });
+    }
+    Value::tensor(tensor)
+}
+
+/// A tensor that is one already: itself, in its graph, unless another dtype or device is asked for.
+fn taken_as(interp: &mut Interp, call: &Invocation, tensor: &Rc<Tensor>) -> Value {
+    let cast = match given(call, Slot::Dtype) {
+        Some(_) => super::convert::cast(interp, call),
+        None => Value::Tensor(tensor.clone()),
+    };
+    let (Some(cast), Some(device)) = (cast.as_tensor(), named(call, "device")) else { return cast };
+    let moved = Tensor { device: device_of(interp, &device), device_origin: None, ..(**cast).clone() };
+    Value::tensor(kept(interp, &moved))
 }
 
 /// `array-of x dtype`
@@ -389,7 +414,8 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
         what: None,
         ..(*from).clone()
     };
-    if !is_array && is_plain(interp, &data, MOST_NESTED) {
+    let is_plain = is_plain(interp, &data, MOST_NESTED);
+    if !is_array && is_plain {
         // Python numbers become the framework's own: its float, and integers as wide as the entry says.
         made.dtype = match from.dtype {
             Some(DType::Float64) => Some(DType::Float32),
@@ -405,7 +431,10 @@ fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     (made.device, made.device_origin) = device_wanted(interp, call, model, holder);
     // Of what is not known it may be a number.
     made.device_origin = made.device_origin.filter(|_| made.rank().is_some());
-    Value::tensor(made_to_learn(interp, call, made))
+    let made = made_to_learn(interp, call, made);
+    // An array that asks for gradients holds data still: something is differentiated by it.
+    let source = if is_plain { made.source } else { from.source };
+    Value::tensor(Tensor { source, ..made })
 }
 
 /// Python numbers only, no tensors or arrays.

@@ -403,11 +403,12 @@ pub(crate) fn held_by_packed(packed: &Tensor) -> Tensor {
     Tensor { what: None, ..packed.clone() }.with_shape(shape)
 }
 
-/// `padded-pair x`: the numbers that a packed sequence holds, and the lengths.
+/// `padded-pair x`: the numbers that a packed sequence holds, and the lengths, which are on the CPU wherever it is.
 pub(crate) fn padded_pair(interp: &mut Interp, call: &Invocation) -> Value {
     let packed = first(interp, call);
     let padded = Tensor { last: packed.last_size(), ..result(interp, call.place, &[&packed]) };
     let lengths = indices(interp, call.place, &packed, Some(Rc::from([Int::Unknown])));
+    let lengths = Tensor { device: Device::Cpu, device_origin: None, ..lengths };
     Value::tuple(vec![Value::tensor(padded), Value::tensor(lengths)])
 }
 
