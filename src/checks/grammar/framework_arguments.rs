@@ -3,7 +3,7 @@
 
 use super::mismatched_arguments::{RAISES, RULE, listed};
 use super::tried::is_tried;
-use crate::apis::{ParamKind, Role};
+use crate::apis::{Operand, ParamKind, Role};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation};
 use crate::report::{Confidence, Place};
@@ -64,14 +64,8 @@ fn missing(call: &Invocation<'_>, skipped: usize) -> Vec<Ustr> {
 }
 
 fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
-    let is_function = call.api.class.is_none() && !call.api.property;
-    // A method alone has other signatures in the releases than tables tell.
-    let has_receiver = call.api.params.first().is_none_or(|param| param.name == "self");
-    if is_function && !has_receiver && !call.open && !cx.is_provided_for() && is_written(cx, call.place) {
-        if !missing(call, 0).is_empty() && is_of_framework(cx, call) {
-            note_missing(cx, call);
-        }
-        return;
+    if call.api.class.is_none() && !call.api.property {
+        function_called(cx, call);
     }
     let Some((class, method)) = call.api.name.rsplit_once('.') else { return };
     let of_schedule = cx.apis.role(Ustr::from(class)) == Some(Role::Scheduler);
@@ -89,13 +83,28 @@ fn called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
     }
 }
 
-/// Whether a function is called by its name, or as a method of what is surely a tensor.
-fn is_of_framework(cx: &mut Interp<'_>, call: &Invocation<'_>) -> bool {
+/// A function gets fewer arguments than it needs, of which one is what it computes with: a table that says less of a
+/// function may not know all the ways in which it is called. `arange(end=5)` has another name for its only one.
+fn function_called(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let needed = call.api.params.iter().filter(|it| it.kind == ParamKind::Plain && !it.may_be_left_out);
+    let given = call.api.params.iter().filter(|it| call.is_given(&it.name));
+    if call.open || given.count() >= needed.count() || cx.is_provided_for() || !is_written(cx, call.place) {
+        return;
+    }
+    let mut operands = call.api.needs.iter().flat_map(|need| need.args.iter());
+    let absent = missing(call, 0);
+    let computes_with = |operand: &Operand| matches!(operand, Operand::Param(name) if absent.contains(name));
+    if operands.any(computes_with) && is_by_name(cx, call) {
+        note_missing(cx, call);
+    }
+}
+
+/// Whether a function is called by its name: what seems to be a tensor may be an array, whose method takes less.
+fn is_by_name(cx: &mut Interp<'_>, call: &Invocation<'_>) -> bool {
     let module = cx.module(call.place.file);
     let written = module.expr_at(call.place.span).map(|expr| &module.tree.expr(expr).kind);
     let Some(ExprKind::Call { callee, .. }) = written else { return false };
-    let by_name = call.place.file == cx.file() && matches!(cx.eval(*callee), Value::Api(_));
-    by_name || call.nth_tensor(0).is_some_and(|tensor| tensor.confidence == Confidence::High)
+    call.place.file == cx.file() && matches!(cx.eval(*callee), Value::Api(_))
 }
 
 pub(super) fn lacking_arguments(script: &Script, out: &mut Findings) {
