@@ -2,6 +2,7 @@
 
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
+use crate::interp::is_parameter;
 use crate::report::{Confidence, Edit, Fix, Place, Severity, Span};
 use crate::syntax::{BinaryOp, ExprId, ExprKind};
 use crate::trace::At;
@@ -71,7 +72,9 @@ fn shared_layer(script: &Script, repeated: &Repeated) -> Option<(Rc<str>, Confid
     let made = Place::new(script.file, tree.expr(repeated.layer).span);
     let learns = |layer: ObjId| {
         let has_own = |part: ObjId| {
-            heap.get(part).module().is_some_and(|it| matches!(it.weights, Learned::Own(n) if n != Some(0)))
+            let here = heap.get(part);
+            here.module().is_some_and(|it| matches!(it.weights, Learned::Own(n) if n != Some(0)))
+                || here.attrs.iter().any(|(_, value)| is_parameter(value))
         };
         heap.descendants(layer).iter().any(has_own)
     };
