@@ -792,6 +792,8 @@ PLAIN_DECORATORS = {
     "abstractmethod", "abc.abstractmethod", "final", "override", "tf_export", "keras_export", "dispatch.add_dispatch_support",
     "dispatch.dispatch_for_api", "dispatch.register_unary_elementwise_api", "dispatch.register_binary_elementwise_api",
     "deprecation.deprecated", "torch.jit.export", "compatibility", "dataclass_transform", "torch.inference_mode",
+    # Those of scikit-learn bind what they get to the parameters of the function.
+    "validate_params", "_deprecate_positional_args",
 }
 
 
