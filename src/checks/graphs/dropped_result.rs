@@ -49,11 +49,12 @@ fn check(script: &Script, out: &mut Findings) {
                 _ => format!("assign the result: `{receiver} = {again}`"),
             });
         let title = format!("assign the result to `{receiver}`");
-        let fix = script.assigned_back(at.place).filter(|_| dropped.function.is_none());
+        // A class method is to be called on the class, which may have no name here.
+        let is_method = dropped.function.is_none() && !matches!(dropped.kind, Kind::Class(_));
+        let fix = script.assigned_back(at.place).filter(|_| is_method);
         let fix = fix.map(|edits| match method.as_str() {
             // The code below may want the graph that this would cut off.
             "detach" => Fix::guess(title, edits),
-            _ if matches!(dropped.kind, Kind::Class(_)) => Fix::guess(title, edits),
             // A parameter can't be replaced by a tensor.
             _ if receiver.contains('.') => Fix::guess(title, edits),
             _ => Fix::safe(title, edits),
