@@ -6,6 +6,7 @@ use crate::apis::{Literal, Operand, Slot};
 use crate::interp::{Interp, Invocation, own_gpu};
 use crate::report::Confidence;
 use crate::values::*;
+use std::rc::Rc;
 
 /// The Python number in a tensor.
 pub(crate) fn item(interp: &mut Interp, call: &Invocation) -> Value {
@@ -89,6 +90,42 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     }
     let device_origin = cast.device_origin.filter(|_| moved.is_none());
     Value::tensor(kept(interp, &Tensor { device: moved.unwrap_or(tensor.device), device_origin, ..cast }))
+}
+
+/// `as-tensor x dtype device`: a tensor in a dtype; what is none yet becomes one, and what nobody knows may be one.
+pub(crate) fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
+    let data = call.nth(0);
+    let taken = match data.bare() {
+        Value::Tensor(tensor) if !tensor.is_array => Some(tensor.clone()),
+        Value::Params(_) => Some(first(interp, call)),
+        _ => None,
+    };
+    if let Some(taken) = taken {
+        return taken_as(interp, call, &taken);
+    }
+    let made = super::factory::copied(interp, call, super::factory::Holder::Framework);
+    let Some(tensor) = made.as_tensor() else { return made };
+    let tensor = match given(call, Slot::Dtype).and_then(|dtype| dtype_of(&dtype)) {
+        Some(dtype) => with_dtype(tensor, Some(dtype)),
+        None => (**tensor).clone(),
+    };
+    if data.is_unknown() {
+        let device = if named(call, "device").is_some() { tensor.device } else { Device::Unknown };
+        let graph = graph_here(interp.ambient.grad, tensor.dtype, &Graph::Unknown);
+        return Value::tensor(Tensor { graph, device, device_origin: None, ..tensor });
+    }
+    Value::tensor(tensor)
+}
+
+/// A tensor that is one already: itself, in its graph, unless another dtype or device is asked for.
+fn taken_as(interp: &mut Interp, call: &Invocation, tensor: &Rc<Tensor>) -> Value {
+    let cast = match given(call, Slot::Dtype) {
+        Some(_) => cast(interp, call),
+        None => Value::Tensor(tensor.clone()),
+    };
+    let (Some(cast), Some(device)) = (cast.as_tensor(), named(call, "device")) else { return cast };
+    let moved = Tensor { device: device_of(interp, &device), device_origin: None, ..(**cast).clone() };
+    Value::tensor(kept(interp, &moved))
 }
 
 /// The device that a tensor type such as `torch.cuda.FloatTensor` stands for; `None` for a mere dtype.

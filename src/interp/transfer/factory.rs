@@ -109,7 +109,12 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
     // A tensor is taken as it is, in its graph; arrays and lists become numbers of its own type.
     let data = items.first().and_then(Value::as_tensor);
     if let Some(taken) = data.filter(|tensor| !tensor.is_array && tensor.rank() != Some(0)) {
-        return Value::Tensor(taken.clone());
+        // Those of one type refuse what is on another device; the class of all tensors does not ask.
+        let (device, device_origin) = match call.api.class {
+            Some(_) => (taken.device, taken.device_origin),
+            None => (blank.device, blank.device_origin),
+        };
+        return Value::tensor(Tensor { device, device_origin, ..(**taken).clone() });
     }
     let blank = Tensor { detach_points: data.and_then(|data| data.detach_points.clone()), ..blank };
     match items.as_slice() {
@@ -358,48 +363,12 @@ pub(crate) fn from_data(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor((**tensor).clone().with_shape(shape_of(interp, &size)))
 }
 
-/// `as-tensor x dtype device`: a tensor in a dtype; what is none yet becomes one, and what nobody knows may be one.
-pub(crate) fn as_tensor(interp: &mut Interp, call: &Invocation) -> Value {
-    let data = call.nth(0);
-    let taken = match data.bare() {
-        Value::Tensor(tensor) if !tensor.is_array => Some(tensor.clone()),
-        Value::Params(_) => Some(first(interp, call)),
-        _ => None,
-    };
-    if let Some(taken) = taken {
-        return taken_as(interp, call, &taken);
-    }
-    let made = copied(interp, call, Holder::Framework);
-    let Some(tensor) = made.as_tensor() else { return made };
-    let tensor = match given(call, Slot::Dtype).and_then(|dtype| dtype_of(&dtype)) {
-        Some(dtype) => super::convert::with_dtype(tensor, Some(dtype)),
-        None => (**tensor).clone(),
-    };
-    if data.is_unknown() {
-        let device = if named(call, "device").is_some() { tensor.device } else { Device::Unknown };
-        let graph = graph_here(interp.ambient.grad, tensor.dtype, &Graph::Unknown);
-        return Value::tensor(Tensor { graph, device, device_origin: None, ..tensor });
-    }
-    Value::tensor(tensor)
-}
-
-/// A tensor that is one already: itself, in its graph, unless another dtype or device is asked for.
-fn taken_as(interp: &mut Interp, call: &Invocation, tensor: &Rc<Tensor>) -> Value {
-    let cast = match given(call, Slot::Dtype) {
-        Some(_) => super::convert::cast(interp, call),
-        None => Value::Tensor(tensor.clone()),
-    };
-    let (Some(cast), Some(device)) = (cast.as_tensor(), named(call, "device")) else { return cast };
-    let moved = Tensor { device: device_of(interp, &device), device_origin: None, ..(**cast).clone() };
-    Value::tensor(kept(interp, &moved))
-}
-
 /// `array-of x dtype`
 pub(crate) fn array_of(interp: &mut Interp, call: &Invocation) -> Value {
     copied(interp, call, Holder::NumPy)
 }
 
-fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
+pub(super) fn copied(interp: &Interp, call: &Invocation, holder: Holder) -> Value {
     let data = call.nth(0);
     if holds_objects(interp, &data) {
         return Value::Unknown;

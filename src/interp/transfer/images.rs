@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// `image-tensor x dtype`: refuses tensors, so that what a transform made of something unknown is an image on the CPU.
 pub(crate) fn tensor(interp: &mut Interp, call: &Invocation) -> Value {
     let before = first(interp, call);
-    let made = super::factory::as_tensor(interp, call);
+    let made = super::convert::as_tensor(interp, call);
     match made.as_tensor() {
         Some(tensor) if before.is_array => {
             let shape = before.shape.as_deref().and_then(channels_first).map(Rc::from);

@@ -78,7 +78,7 @@ functions! {
     ArrayOf => factory::array_of,
     ArrayRange => factory::array_range,
     ArrayUnknown => factory::array_unknown,
-    AsTensor => factory::as_tensor,
+    AsTensor => convert::as_tensor,
     Asking => factory::asking_for_gradients,
     Attended => layers::attention_heads,
     Attention => layers::attention,
