@@ -39,6 +39,8 @@ pub(crate) fn reduce(interp: &mut Interp, call: &Invocation) -> Value {
     let axes = axes(interp, call, if given(call, Slot::OldDim).is_some() { Slot::OldDim } else { Slot::Dim });
     let keep = given(call, Slot::OldKeepdim).or_else(|| given(call, Slot::Keepdim));
     let shape = reduced_shape(tensor.shape.as_deref(), &axes, flag(keep.clone()));
+    // A table gives a number for each of its columns, an array one for all of it.
+    let shape = shape.filter(|shape| !(tensor.is_table && tensor.rank() != Some(1) && shape.is_empty()));
     let dtype = match named(call, "dtype") {
         Some(dtype) => dtype_of(&dtype),
         None if is_mean(call) => tensor.dtype.filter(|dtype| dtype.is_float()),
