@@ -7,7 +7,7 @@ use crate::apis::index::{self, Answer};
 use crate::facts::{Findings, Script};
 use crate::interp::{Base, Checker, HiddenAttribute, Interp};
 use crate::report::{Confidence, Place, Span};
-use crate::syntax::{CompareOp, Expr, ExprId, ExprKind, Stmt, StmtKind, Tree};
+use crate::syntax::{CompareOp, ExprId, ExprKind, Stmt, StmtKind, Tree};
 use crate::trace::At;
 use crate::values::{ClassRef, Learned, ObjId};
 use rustc_hash::FxHashSet;
@@ -86,10 +86,10 @@ fn may_agree(cx: &Interp<'_>, wrapping: Place, read: Place) -> bool {
         |stmt: &&Stmt| matches!(stmt.kind, StmtKind::If { .. }) && is_around(stmt.span, wrapping, read);
     words.extend(other.stmts.iter().filter(is_around).flat_map(|stmt| bound_in(other, stmt.span)));
     let tests = tests_around(tree, read, wrapping);
+    // `on_gpu = next(model.parameters()).is_cuda` asks as well, for who tests `on_gpu`.
     let calls = |test: &ExprId| {
-        let span = tree.expr(*test).span;
-        let is_call = |expr: &Expr| matches!(expr.kind, ExprKind::Call { .. });
-        !is_first(tree, *test) && tree.exprs.iter().any(|expr| is_call(expr) && span.contains(expr.span))
+        let asked = values_of(tree, words_of(tree, &[*test]));
+        !is_first(tree, *test) && asked.chain([*test]).any(|asked| has_call(tree, asked))
     };
     let shares = |word: &Ustr| words.contains(word) || made_of(tree, *word).any(|word| words.contains(&word));
     tests.iter().any(calls) || words_of(tree, &tests).iter().any(shares)
@@ -101,6 +101,7 @@ fn is_first(tree: &Tree, test: ExprId) -> bool {
     let is_zero = |expr: ExprId| matches!(tree.expr(expr).kind, ExprKind::Int(0));
     let is_own = |expr: ExprId| match tree.expr(expr).kind {
         ExprKind::Call { callee, .. } => matches!(tree.expr(callee).kind, ExprKind::Name(_)),
+        ExprKind::Name(_) | ExprKind::Attribute { .. } => true,
         _ => false,
     };
     matches!(rest[..], [(CompareOp::Eq, zero)] if is_own(*first) && is_zero(zero))
@@ -163,15 +164,24 @@ fn bound_in(tree: &Tree, stretch: Span) -> Vec<Ustr> {
 
 /// What the values are made of that a name is bound to.
 fn made_of(tree: &Tree, name: Ustr) -> impl Iterator<Item = Ustr> {
+    values_of(tree, vec![name]).flat_map(|value| words_of(tree, &[value]))
+}
+
+/// What names are bound to.
+fn values_of(tree: &Tree, names: Vec<Ustr>) -> impl Iterator<Item = ExprId> {
     let is_it = move |target: &ExprId| match tree.expr(*target).kind {
-        ExprKind::Name(bound) | ExprKind::Attribute { name: bound, .. } => bound == name,
+        ExprKind::Name(bound) | ExprKind::Attribute { name: bound, .. } => names.contains(&bound),
         _ => false,
     };
-    let bindings = tree.stmts.iter().filter_map(move |stmt| match &stmt.kind {
-        StmtKind::Assign { targets, value } if targets.iter().any(is_it) => Some(*value),
+    tree.stmts.iter().filter_map(move |stmt| match &stmt.kind {
+        StmtKind::Assign { targets, value } if targets.iter().any(&is_it) => Some(*value),
         _ => None,
-    });
-    bindings.flat_map(|value| words_of(tree, &[value]))
+    })
+}
+
+fn has_call(tree: &Tree, expr: ExprId) -> bool {
+    let span = tree.expr(expr).span;
+    tree.exprs.iter().any(|inner| matches!(inner.kind, ExprKind::Call { .. }) && span.contains(inner.span))
 }
 
 pub(super) fn unwrapped(script: &Script, out: &mut Findings) {
