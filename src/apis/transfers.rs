@@ -32,7 +32,7 @@ vocabulary! {
         /// Says of its operand what no gradient comes of: a size, a dtype, a device.
         asks,
     }
-    ActionSpace "action-space" () "the space of actions; a number of them where the script asks for `n`";
+    ActionSpace "action-space" (Word) "a space of this class where the script asks how many actions there are";
     Activated "activated" (Inputs Activation) "derived, then a Keras activation given by name";
     ActivationLayer "activation-layer" (Inputs Activation) "a Keras activation given by name";
     AddedWeight "added-weight" (Shape [Dtype Trainable]) "a new parameter of this layer";

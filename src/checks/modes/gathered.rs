@@ -3,7 +3,7 @@
 use crate::facts::Script;
 use crate::facts::edits::Draft;
 use crate::interp::{Checker, ContainerWrite, Interp};
-use crate::report::{Confidence, Place, Span};
+use crate::report::{Confidence, FileId, Place, Span};
 use crate::syntax::{ExprId, ExprKind, StmtKind};
 use crate::trace::{At, Effect, Event, LoopId, Over, Protocol, Way, walk};
 use ustr::Ustr;
@@ -20,6 +20,7 @@ fn keep(cx: &mut Interp<'_>, write: &ContainerWrite<'_>) {
 /// A loop over batches, and where the model runs in it.
 struct Pass<'a> {
     draft: Draft<'a>,
+    file: FileId,
     span: Span,
     run: Span,
     /// What the loop binds.
@@ -96,30 +97,35 @@ impl<'a> Pass<'a> {
         if let StmtKind::For { .. } = stmt.kind {
             draft.tree().each_target(&stmt.kind, &mut |target| batch.extend(draft.root(target)));
         }
-        Some(Pass { draft, span, run, batch })
+        Some(Pass { draft, file, span, run, batch })
     }
 
     /// What is put into lists and arrays that were there before the loop.
     fn kept(&self, script: &Script, at: &At) -> Vec<Span> {
         let draft = self.draft;
-        let is_here = |other: &At| other.seeded == at.seeded && other.loops == at.loops;
+        let is_here = |other: &At| {
+            let Place { file, span } = other.place;
+            other.seeded == at.seeded
+                && other.loops == at.loops
+                && file == self.file
+                && self.span.contains(span)
+        };
         let puts = script.observed::<Kept>().filter(|(other, _)| is_here(other));
-        let mut kept: Vec<Span> = puts.filter_map(|(other, _)| self.put_at(other.place.span)).collect();
+        let puts: Vec<Span> = puts.map(|(other, _)| other.place.span).collect();
+        let mut kept: Vec<Span> = puts.iter().filter_map(|put| self.put_at(*put)).collect();
         for stmt in draft.statements_within(self.span) {
-            match stmt {
+            let value = match stmt {
                 // `rows += [...]`
-                StmtKind::AugAssign { target, value, .. } if self.holds(draft.expr(*target).span) => {
-                    let put = |(other, _): (&At, _)| other.place.span == draft.expr(*target).span;
-                    let is_put = script.observed::<Kept>().filter(|(other, _)| is_here(other)).any(put);
-                    kept.extend(is_put.then_some(draft.expr(*value).span));
+                StmtKind::AugAssign { target, value, .. } => {
+                    puts.contains(&draft.expr(*target).span).then_some(value)
                 }
                 // `all = np.append(all, one)`
                 StmtKind::Assign { targets, value } => {
-                    let grows = |target: &ExprId| self.grows(*target, *value);
-                    kept.extend(targets.iter().any(grows).then_some(draft.expr(*value).span));
+                    targets.iter().any(|target| self.grows(*target, *value)).then_some(value)
                 }
-                _ => {}
-            }
+                _ => None,
+            };
+            kept.extend(value.map(|value| draft.expr(*value).span));
         }
         kept
     }
@@ -129,12 +135,8 @@ impl<'a> Pass<'a> {
         let call = self.draft.call_at(place)?;
         let (list, _) = self.draft.receiver(call)?;
         let is_older = self.draft.root(list).is_some_and(|root| !self.draft.binds(self.span, root));
-        let put = call.args.last().filter(|_| is_older && self.span.contains(place))?;
+        let put = call.args.last().filter(|_| is_older)?;
         Some(self.draft.expr(put.value).span)
-    }
-
-    fn holds(&self, target: Span) -> bool {
-        self.span.contains(target)
     }
 
     fn grows(&self, target: ExprId, value: ExprId) -> bool {

@@ -1,7 +1,7 @@
 //! What environments of Gym and Gymnasium give. A step has four parts or five, as the release wills: how many it is taken
 //! for shows where it is unpacked.
 
-use crate::apis::{Literal, Operand, Transfer};
+use crate::apis::{Literal, Operand, Slot, Transfer};
 use crate::interp::{Interp, Invocation};
 use crate::syntax::ExprKind;
 use crate::values::*;
@@ -12,7 +12,7 @@ pub(crate) fn outcomes(interp: &mut Interp, call: &Invocation) -> Value {
     Value::Obj(interp.alloc(call.place, ClassRef::Api(call.api.name), State::Plain))
 }
 
-/// `action-space`: an action is a number where the script asks how many there are.
+/// `action-space word`: an action is a number, of a space of this class, where the script asks how many there are.
 pub(crate) fn action_space(interp: &mut Interp, call: &Invocation) -> Value {
     let (space, count) = (Ustr::from("action_space"), Ustr::from("n"));
     let tree = interp.tree(call.place.file);
@@ -25,8 +25,11 @@ pub(crate) fn action_space(interp: &mut Interp, call: &Invocation) -> Value {
     if !is_counted {
         return Value::Unknown;
     }
-    let class = ClassRef::Api(Ustr::from("gymnasium.spaces.Discrete"));
-    Value::Obj(interp.alloc(call.place, class, State::Plain))
+    let class = call.operand(Slot::Word);
+    match class.as_str() {
+        Some(class) => Value::Obj(interp.alloc(call.place, ClassRef::Api(Ustr::from(class)), State::Plain)),
+        None => Value::Unknown,
+    }
 }
 
 impl Interp<'_> {
