@@ -2,7 +2,7 @@
 
 use super::{Places, Script};
 use crate::report::Place;
-use crate::syntax::{Expr, ExprKind, StmtKind};
+use crate::syntax::StmtKind;
 use crate::trace::{At, Effect, LoopId, Over, Visit, visits};
 use crate::values::{ObjId, ObjSet};
 use std::rc::Rc;
@@ -91,15 +91,11 @@ impl Script<'_> {
     fn goes_through_what_was_there(&self, inner: LoopId, around: Place) -> bool {
         let place = self.rehearsal.loop_info(inner).place;
         let draft = self.draft(place.file);
-        let written = draft.statement_at(place.span).and_then(|stmt| match &draft.statement(stmt).kind {
-            StmtKind::For { iter, .. } => Some(draft.expr(*iter).span),
+        let written = draft.statement_at(place.span).and_then(|stmt| match draft.statement(stmt).kind {
+            StmtKind::For { iter, .. } => Some(iter),
             _ => None,
         });
-        let is_older = |expr: &Expr| match expr.kind {
-            ExprKind::Name(name) => !draft.binds(around.span, name),
-            _ => true,
-        };
-        place.file == around.file && written.is_some_and(|written| draft.exprs_within(written).all(is_older))
+        place.file == around.file && written.is_some_and(|written| draft.is_from_before(written, around.span))
     }
 
     /// The last part of the name of a framework's class.

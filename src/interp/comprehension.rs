@@ -53,8 +53,7 @@ impl<'p> Interp<'p> {
         }
         let values: Vec<Value> = result.into_iter().map(|(value, _)| value).collect();
         if comprehension.kind == ComprehensionKind::Set && exact {
-            let kept = python::distinct(self, &Items::exact(values));
-            return Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(kept)));
+            return python::set_of(self, place, &Items::exact(values));
         }
         let gathered = if exact {
             let items = Items { len: Num { from: given, ..Num::default() }, ..Items::exact(values) };

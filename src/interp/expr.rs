@@ -72,16 +72,16 @@ impl<'p> Interp<'p> {
             ExprKind::None => Value::None,
             ExprKind::Ellipsis => Value::Ellipsis,
             ExprKind::Tuple(items) => self.items(items).map_or(Value::Unknown, Value::tuple),
-            ExprKind::List(items) | ExprKind::Set(items) => {
+            ExprKind::List(items) => {
                 let place = self.expr_place(id);
                 match self.items(items) {
-                    Ok(values) if matches!(self.here().expr(id).kind, ExprKind::Set(_)) => {
-                        let kept = python::distinct(self, &Items::exact(values));
-                        Value::Obj(self.alloc(place, ClassRef::Builtin, State::List(kept)))
-                    }
                     Ok(values) => self.list(place, values),
                     Err(any) => self.list_of(place, any),
                 }
+            }
+            ExprKind::Set(items) => {
+                let items = self.items(items).map_or_else(Items::any, Items::exact);
+                python::set_of(self, self.expr_place(id), &items)
             }
             ExprKind::Dict(entries) => self.dict_display(id, entries),
             ExprKind::Unary { op, operand } => {

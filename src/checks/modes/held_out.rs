@@ -1,7 +1,7 @@
 //! Validation in the loop that trains: on data from before it, which it does not train on.
 
 use crate::facts::Script;
-use crate::syntax::{Expr, ExprKind};
+use crate::syntax::ExprKind;
 use crate::trace::{At, Forward, LoopId, Sight};
 
 /// Whether a loop trains a model, and runs it once more on other data that was there before the loop.
@@ -46,11 +46,7 @@ fn is_from_before(script: &Script, at: &At, id: LoopId) -> bool {
     let repeated = script.rehearsal.loop_info(id).place;
     let draft = script.draft(at.place.file);
     let given = draft.call_at(at.place.span).and_then(|call| call.args.first());
-    let is_kept = |expr: &Expr| match expr.kind {
-        ExprKind::Name(name) => !draft.binds(repeated.span, name),
-        _ => true,
-    };
     repeated.file == at.place.file
         && repeated.span.contains(at.place.span)
-        && given.is_some_and(|given| draft.exprs_within(draft.expr(given.value).span).all(is_kept))
+        && given.is_some_and(|given| draft.is_from_before(given.value, repeated.span))
 }

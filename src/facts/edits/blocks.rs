@@ -38,6 +38,14 @@ impl<'a> Draft<'a> {
         })
     }
 
+    /// Whether statements in a stretch of the file bind none of the names that an expression mentions.
+    pub fn is_from_before(&self, expr: ExprId, stretch: Span) -> bool {
+        self.exprs_within(self.expr(expr).span).all(|expr| match expr.kind {
+            ExprKind::Name(name) => !self.binds(stretch, name),
+            _ => true,
+        })
+    }
+
     /// The name that one of the parts of a call begins with, by what is written for the part.
     pub fn root_of(&self, written: &str, call: super::calls::Call<'a>) -> Option<Ustr> {
         let receiver = self.receiver(call).map(|(base, _)| base);

@@ -363,12 +363,17 @@ fn set(interp: &mut Interp, call: &Call) -> Option<Value> {
         return Some(first.value.clone());
     }
     let items = plain_items(interp, &first.value, call.place)?;
-    let items = distinct(interp, &items);
-    Some(make(interp, call.place, items))
+    Some(set_of(interp, call.place, &items))
+}
+
+/// A set of these, which keeps each once.
+pub fn set_of(interp: &mut Interp, place: Place, items: &Items) -> Value {
+    let kept = distinct(interp, items);
+    make(interp, place, kept)
 }
 
 /// What a set keeps of these: where it is not known which of them are equal, nor is how many there are.
-pub fn distinct(interp: &mut Interp, items: &Items) -> Items {
+fn distinct(interp: &mut Interp, items: &Items) -> Items {
     let Some(exact) = &items.exact else { return Items::any(items.any.clone()) };
     let mut kept: Vec<Value> = Vec::with_capacity(exact.len());
     let mut sure = true;

@@ -31,7 +31,7 @@ pub(crate) use copying::COPIED;
 pub use dicts::{key_of, lookup, made_by_default};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;
-pub use iteration::{distinct, is_list, iterate};
+pub use iteration::{is_list, iterate, set_of};
 pub(super) use numbers::same_function;
 pub use numbers::{augment, binary, compare, unary};
 pub use outside::parse_any as parse_scalar;
