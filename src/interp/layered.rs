@@ -301,7 +301,11 @@ impl<'p> Interp<'p> {
         match &output {
             Value::Tensor(tensor) if matches!(tensor.graph, Graph::Unknown) => {
                 let graph = self.graph_through(object, module, &tensor.graph, part, place);
-                let confidence = tensor.confidence.min(Confidence::Medium);
+                // What is guessed is the graph alone.
+                let confidence = match graph {
+                    Graph::Unknown => tensor.confidence,
+                    _ => tensor.confidence.min(Confidence::Medium),
+                };
                 Value::tensor(Tensor { graph, confidence, ..(**tensor).clone() })
             }
             // By convention its prediction stands first; accuracies beside it hang on nothing.

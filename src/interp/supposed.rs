@@ -14,6 +14,8 @@ pub(crate) struct Supposed {
     pub(super) roles: Roles,
     /// Instances of classes whose methods nothing called.
     pub(super) instances: FxHashMap<ObjId, Value>,
+    /// Instances that the script has made of its classes, while methods that it does not call run on them.
+    pub(super) made: FxHashMap<ObjId, ObjId>,
     /// Datasets that only an annotation tells of: a loader of one goes by its class, too.
     pub(super) annotated: FxHashSet<ObjId>,
     /// The function that is rehearsed without its callers.
@@ -35,6 +37,7 @@ impl Default for Supposed {
         Supposed {
             roles: Roles::default(),
             instances: FxHashMap::default(),
+            made: FxHashMap::default(),
             annotated: FxHashSet::default(),
             seeded: None,
             since: 0,

@@ -76,6 +76,9 @@ impl<'p> Interp<'p> {
         if let Some(known) = self.supposed.instances.get(&object) {
             return Some(known.clone());
         }
+        if let Some(made) = self.supposed.made.get(&object) {
+            return Some(Value::Obj(*made));
+        }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
         let (value, constructing) = self.instance_by_itself(object, site);
         self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
