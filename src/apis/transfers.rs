@@ -302,6 +302,7 @@ vocabulary! {
     Unflatten "unflatten" (X Dim Sizes) [reforms] "one dimension becomes several";
     Unfold "unfold" (X Dim Size Step) "windows";
     Unknown "unknown" (; X) "nothing is known";
+    Unrecorded "unrecorded" (X; X) "as derived, in no graph: it runs without gradients";
     Unsqueeze "unsqueeze" (X Dim) [keeps_values reforms] "a dimension of one more";
     Upsample "upsample" (X Size [ScaleFactor]) [reforms] "the trailing dimensions grow";
     UpsampleKeras "upsample-keras" (X Size Rank) "channels last, each of the sizes between times this";

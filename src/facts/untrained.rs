@@ -6,7 +6,7 @@ use crate::apis::Role;
 use crate::report::{Confidence, Place};
 use crate::source::counted;
 use crate::trace::{At, Effect, EntryPoint, GraphPart, Visit, visits};
-use crate::values::{ClassRef, Learned, ObjId, ObjSet, OptimizerState, ParamGroup, Value};
+use crate::values::{COPIED, ClassRef, Learned, ObjId, ObjSet, OptimizerState, ParamGroup, Value};
 use rustc_hash::FxHashSet;
 use ustr::Ustr;
 
@@ -59,7 +59,7 @@ impl Script<'_> {
                 let rest: ObjSet = reached
                     .iter()
                     .filter(|layer| !spared.contains(*layer) && !missed.contains(*layer))
-                    .filter(|layer| self.asks_for_gradients(*layer))
+                    .filter(|layer| self.asks_for_gradients(*layer) && !self.is_copy(*layer, &spared))
                     .collect();
                 if rest.is_empty() {
                     continue;
@@ -76,6 +76,12 @@ impl Script<'_> {
             }
         }
         found
+    }
+
+    /// Whether a layer is a copy of what an optimizer has: a target network, which is copied anew now and then.
+    fn is_copy(&self, layer: ObjId, spared: &ObjSet) -> bool {
+        let original = self.rehearsal.heap.noted(layer, COPIED).and_then(Value::as_obj);
+        original.is_some_and(|original| spared.contains(original))
     }
 
     fn missing(&self, gathering: &Gathering, backward: &Visit, rest: &ObjSet) -> Option<Untrained> {

@@ -32,7 +32,7 @@ const TRANSPARENT: [&str; 20] = [
 const TIMERS: [(&str, &[u8]); 4] = [("time", b""), ("timeit", b"nrp"), ("prun", b"lsTD"), ("memit", b"rti")];
 
 /// Magics that people write without `%`; two names in a row are no Python.
-const AUTOMAGIC: [&str; 14] = [
+const AUTOMAGIC: [&str; 16] = [
     "cat",
     "cd",
     "conda",
@@ -47,6 +47,8 @@ const AUTOMAGIC: [&str; 14] = [
     "reload_ext",
     "rm",
     "run",
+    "time",
+    "timeit",
 ];
 
 /// Blanks all magics of a cell. False when the cell is not Python (`%%bash`): it is to be dropped.
@@ -134,13 +136,15 @@ fn blank_value(value: &mut [u8]) {
     }
 }
 
-/// Where the Python of `%time x = f()` begins; `None` when it is no such magic or a compound statement.
+/// Where the Python of `%time x = f()`, or of `time x = f()`, begins; `None` when it is no such magic or a compound
+/// statement.
 fn timed_statement(magic: &[u8]) -> Option<usize> {
-    let name = word(magic.strip_prefix(b"%")?);
+    let start = usize::from(magic.starts_with(b"%"));
+    let name = word(&magic[start..]);
     let (_, with_word) = TIMERS.into_iter().find(|(known, _)| known.as_bytes() == name)?;
     let skip = |at: usize| at + magic[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let token = |at: usize| at + magic[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-    let mut at = skip(1 + name.len());
+    let mut at = skip(start + name.len());
     while magic[at..].starts_with(b"-") {
         let end = token(at);
         let takes_word = end == at + 2 && with_word.contains(&magic[at + 1]);
@@ -211,6 +215,7 @@ mod tests {
             "\n\n\n         # help\n\n\n\nx"
         );
         assert_eq!(blanked("pip install torch==2.0\ncd ..\nload_ext autoreload\nx"), "\n\n\nx");
+        assert_eq!(blanked("timeit f(x)\ntime y = f(x)\ntime = 1"), "pass;  f(x)\npass;y = f(x)\ntime = 1");
         assert_eq!(blanked("ls *.pt\nmv *.pt ../old\ncd /content\nls */\nrm *\nx"), "\n\n\n\n\nx");
     }
 

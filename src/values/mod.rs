@@ -34,7 +34,7 @@ pub use hazard::{
 pub use heap::Heap;
 pub use int::{Int, Symbol};
 pub use layout::Turned;
-pub use notes::{Note, Notes};
+pub use notes::{COPIED, Note, Notes};
 pub use object::*;
 pub use parameter::{ParamGroup, Parameter, Params};
 pub use parts::{Kept, Part, Parts, Unwalked};

@@ -14,5 +14,8 @@ impl Note {
     }
 }
 
+/// Of a copy, what it is one of: whoever was made before it has nothing of it. The interpreter notes it for all.
+pub const COPIED: Note = Note::new("copied");
+
 /// The notes on one object. They join as attributes do.
 pub type Notes = Vec<(Note, Value)>;

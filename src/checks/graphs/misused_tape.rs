@@ -1,17 +1,18 @@
-//! Tapes that are asked for gradients more often than they can tell.
+//! Tapes that are asked for gradients more often than they can tell, or of what they did not record.
 
 use crate::apis::Verb;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::{Confidence, Fix, Place, Severity};
+use crate::syntax::{ExprKind, StmtKind};
 use crate::values::{FlowState, ObjId, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
 pub(super) static RULE: Rule = Rule {
     id: "misused-tape",
-    summary: "a `GradientTape` that is not persistent computes gradients twice, which raises an error",
+    summary: "a `GradientTape` computes gradients twice, or of a loss that it did not record",
     group: Group::Tensorflow,
     severity: Severity::Error,
     since: "0.1.0",
@@ -38,6 +39,12 @@ struct AskedAgain {
     first: Place,
 }
 
+/// A tape is asked for the gradients of what was computed somewhere.
+struct Asked {
+    tape: Place,
+    computed: Place,
+}
+
 fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     if declared.verb() != Verb::Differentiate {
         return;
@@ -46,6 +53,10 @@ fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     let Some(tape) = call.get("self").as_obj() else { return };
     let object = cx.heap.get(tape);
     let (made, epoch) = (object.site, object.epoch);
+    if let Some(computed) = call.get("target").as_tensor().and_then(|target| target.made) {
+        cx.observe(place, Asked { tape: made, computed }, Confidence::High);
+    }
+    let object = cx.heap.get(tape);
     if !matches!(object.attr(Ustr::from("persistent")), Some(Value::Bool(Some(false)))) {
         return;
     }
@@ -60,6 +71,11 @@ fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 }
 
 fn check(script: &Script, out: &mut Findings) {
+    asked_again(script, out);
+    not_recorded(script, out);
+}
+
+fn asked_again(script: &Script, out: &mut Findings) {
     for (at, asked) in script.observed_once::<AskedAgain>() {
         if script.is_tried(at.place) {
             continue;
@@ -74,4 +90,44 @@ fn check(script: &Script, out: &mut Findings) {
             .fix(fix.map(|edits| Fix::safe("pass `persistent=True`", edits)));
         out.push(finding, at);
     }
+}
+
+/// What is computed behind the block of a tape is not on it, whatever it is computed of.
+fn not_recorded(script: &Script, out: &mut Findings) {
+    for (at, asked) in script.observed_once::<Asked>() {
+        if script.is_tried(at.place) || !is_behind_block(script, asked) {
+            continue;
+        }
+        let message = "the tape did not record this loss: its gradients are `None`";
+        let finding = script
+            .finding(RULE.id, RULE.severity, at, message)
+            .because(asked.computed, "it is computed here, after the block of the tape has ended")
+            .because(asked.tape, "the tape records what runs in its block")
+            .note("Keras raises `No gradients provided for any variable` when such gradients are applied")
+            .help("compute the loss inside of the `with` block");
+        out.push(finding, at);
+    }
+}
+
+/// Whether something is computed below the block of a tape, in the same function, and no block enters the tape again.
+fn is_behind_block(script: &Script, asked: &Asked) -> bool {
+    let draft = script.draft(asked.tape.file);
+    let tree = &script.project.module(asked.tape.file).tree;
+    let blocks = || {
+        tree.stmts.iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::With { items, .. } => Some((stmt.span, items)),
+            _ => None,
+        })
+    };
+    let own = blocks().find(|(_, items)| items.iter().any(|item| draft.expr(item.context).span == asked.tape.span));
+    let is_again = || {
+        let name = |context| matches!(draft.expr(context).kind, ExprKind::Name(_));
+        blocks().any(|(_, items)| items.iter().any(|item| name(item.context)))
+    };
+    own.is_some_and(|(block, _)| {
+        asked.computed.file == asked.tape.file
+            && asked.computed.span.start >= block.end
+            && draft.function_around(asked.computed.span) == draft.function_around(block)
+            && !is_again()
+    })
 }

@@ -7,7 +7,7 @@ use crate::interp::{Call, Checker, Declared, ForwardCall, Interp, LayerCall, Pas
 use crate::report::{Confidence, Fix, Place, Severity};
 use crate::syntax::{ParamKind, Stmt, StmtKind};
 use crate::trace::At;
-use crate::values::{ClassRef, ContextKind, ObjId, ObjSet, Value};
+use crate::values::{ClassRef, ContextKind, Note, ObjId, ObjSet, Value};
 use std::cell::RefCell;
 use ustr::Ustr;
 
@@ -88,15 +88,25 @@ fn is_told(call: &Call, parameter: &str) -> bool {
         || further.any(may_be_flag)
 }
 
+/// A layer was told where the model was built: `Dropout(0.5)(x, training=True)` always drops.
+const TOLD_WHEN_BUILT: Note = Note::new("told when built");
+
 fn layered(cx: &mut Interp<'_>, layer: &LayerCall<'_>) {
     let mut running = cx.remember(|forwards: &mut Forwards| forwards.running);
-    let Some(running) = &mut running else { return };
+    let Some(running) = &mut running else {
+        let told = layer.call.keywords.iter().find(|(name, _)| name.as_str() == "training");
+        if told.is_some_and(|(_, passed)| matches!(passed.value, Value::Bool(Some(_)))) {
+            cx.heap.note(layer.layer, TOLD_WHEN_BUILT, Value::None);
+        }
+        return;
+    };
     let parts = cx.heap.descendants(layer.layer);
     let learns_of_it = |part: &ObjId| {
         let object = cx.heap.get(*part);
         let ClassRef::Api(class) = object.class else { return None };
         let frozen = object.module().is_some_and(|module| module.frozen == Some(true));
-        cx.apis.told(class).filter(|_| !frozen).map(|parameter| (class, parameter))
+        let told = object.noted(TOLD_WHEN_BUILT).is_some();
+        cx.apis.told(class).filter(|_| !frozen && !told).map(|parameter| (class, parameter))
     };
     let Some((class, parameter)) = parts.iter().find_map(|part| learns_of_it(&part)) else { return };
     // A stack hands on what it gets by name, and a flag of a call is the second at most.

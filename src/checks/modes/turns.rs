@@ -3,10 +3,9 @@
 
 use crate::facts::Script;
 use crate::facts::timeline::with_submodules;
-use crate::interp::COPIED;
 use crate::report::{Confidence, Place, replay};
 use crate::trace::{Does, Effect, EntryPoint, Event, LoopId, Node, Protocol, Way, walk};
-use crate::values::{ClassRef, Learned, Mode, ModuleState, ObjId, ObjSet, Object};
+use crate::values::{COPIED, ClassRef, Learned, Mode, ModuleState, ObjId, ObjSet, Object};
 use ustr::Ustr;
 
 /// The turns of the models that each entry with an optimizer's step trains.

@@ -12,9 +12,6 @@ pub(super) const CALLS: Table = &[
     ("copy.deepcopy", |interp, call| Some(deep(interp, call))),
 ];
 
-/// Of a copy: whoever was made before it has nothing of it.
-pub(crate) const COPIED: Note = Note::new("copied");
-
 /// More objects than this stay shared with the original.
 const MOST_COPIES: u64 = 4096;
 const DEEPEST: usize = 48;
@@ -99,7 +96,7 @@ impl Copier<'_, '_> {
         let object = self.interp.heap.get_mut(copy);
         (object.attrs, object.notes) = (attrs, notes);
         object.state = state;
-        self.interp.heap.note(copy, COPIED, Value::Bool(Some(true)));
+        self.interp.heap.note(copy, COPIED, Value::Obj(id));
         // Gradients are not copied.
         self.interp.made(self.place, copy);
         copy

@@ -27,7 +27,6 @@ mod truth;
 pub use arguments::{attribute_as_entry, entry_as_attribute};
 pub(super) use containers::clear;
 pub use containers::{contains, index, is_bounded, store};
-pub(crate) use copying::COPIED;
 pub use dicts::{key_of, lookup, made_by_default};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;

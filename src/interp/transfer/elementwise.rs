@@ -171,6 +171,14 @@ pub(crate) fn derived(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(computed_of(interp, call.place, given))
 }
 
+/// `unrecorded x [x …]`: pictures that are made of predictions.
+pub(crate) fn unrecorded(interp: &mut Interp, call: &Invocation) -> Value {
+    match derived(interp, call) {
+        Value::Tensor(made) => Value::tensor(Tensor { graph: Graph::None, ..(*made).clone() }),
+        other => other,
+    }
+}
+
 /// `turned x k`
 pub(crate) fn turned(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tensor(computed_of(interp, call.place, vec![call.nth(0)]))

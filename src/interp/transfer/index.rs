@@ -30,6 +30,9 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, place: Place) 
         .zip(tensor.shape.as_ref())
         .filter(|(items, shape)| !chooses_of_nothing(shape, items))
         .and_then(|(items, shape)| indexed(shape, items));
+    // Of however many axes, the last one stays as it is where the index ends in `:`.
+    let ends_whole = items.as_ref().is_some_and(|items| items.last().is_some_and(Item::is_whole));
+    let last = tensor.last.clone().filter(|_| tensor.shape.is_none() && ends_whole);
     let basic = items.is_some_and(|items| !items.iter().any(Item::is_advanced));
     let mark = tensor.mark.filter(|_| basic || picks_rows(tensor, index));
     let range = match index.as_tensor() {
@@ -61,6 +64,7 @@ pub fn index(interp: &Interp, tensor: &Rc<Tensor>, index: &Value, place: Place) 
         device_origin,
         backwards,
         turned,
+        last,
         ..kept
     }
 }
@@ -174,6 +178,11 @@ enum Item {
 impl Item {
     fn is_advanced(&self) -> bool {
         matches!(self, Item::Array(_) | Item::Mask(_))
+    }
+
+    /// `:`
+    fn is_whole(&self) -> bool {
+        matches!(self, Item::Slice { start: None, stop: None, step: None })
     }
 
     /// How many axes it takes.

@@ -284,6 +284,7 @@ functions! {
     Unflatten => shape::unflatten,
     Unfold => shape::unfold,
     Unknown => unknown,
+    Unrecorded => elementwise::unrecorded,
     Unsqueeze => shape::unsqueeze,
     Upsample => layers::upsample,
     UpsampleKeras => enlarged::upsample,

@@ -109,7 +109,8 @@ pub fn binary(
         }),
     };
     let judged = [left, right].iter().any(|side| is_judged(side));
-    result.relation = match x.lost_epsilon.or(y.lost_epsilon) {
+    // An exponent guards nothing.
+    result.relation = match x.lost_epsilon.or(y.lost_epsilon).filter(|_| op != BinaryOp::Pow) {
         _ if judged => Some(Rc::new(times_number(op, left, right, held).unwrap_or(Relation::Judged))),
         _ if op == BinaryOp::Sub && is_one(left) && is_diagonal(right) => Some(Rc::new(Relation::Hollow)),
         _ if [left, right].iter().any(|side| is_diagonal(side)) => with_diagonal(op),
