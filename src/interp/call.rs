@@ -159,7 +159,7 @@ impl<'p> Interp<'p> {
         }
         let method = self.get_attr(receiver, name, call.place);
         if method.is_unknown() {
-            self.on_unknown_method(&UnknownMethod { name, place: call.place });
+            self.on_unknown_method(&UnknownMethod { name, call });
             self.mode_by_unknown(receiver, name, call.place);
             self.gradients_by_unknown(receiver, call.place);
             let known = self.entered_by_hand(receiver, name);

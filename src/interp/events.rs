@@ -258,9 +258,9 @@ pub struct Drawn {
 }
 
 /// `something.name(...)`
-pub struct UnknownMethod {
+pub struct UnknownMethod<'e> {
     pub name: Ustr,
-    pub place: Place,
+    pub call: &'e Call,
 }
 
 /// A statement that is an expression, and what it came to.

@@ -170,7 +170,7 @@ events! {
     /// An iterator over a loader was asked for its next batch by the name that Python 2 has for it.
     on_drawn_by_name(&DrawnByName);
     /// A method was called that is not known, for the most part of something that is not.
-    on_unknown_method(&UnknownMethod);
+    on_unknown_method(&UnknownMethod<'_>);
     /// A layer's own computation is about to run.
     on_layer_call(ObjId);
     /// A layer's own computation ran.

@@ -135,7 +135,7 @@ use loops::ActiveLoop;
 pub(crate) use offered::Offered;
 pub(crate) use parameters::is_parameter;
 pub(crate) use parts::mark_graph;
-pub(crate) use python::is_bounded;
+pub(crate) use python::{is_bounded, tuple_of_unknown_length};
 pub use run::rehearse;
 pub(crate) use scope::OWN_CLASS;
 pub(crate) use streams::is_part_of_dataset;

@@ -212,7 +212,7 @@ impl Interp<'_> {
             return self.call_api_method(api.name, &tensor, call);
         }
         self.mode_by_unknown(&Value::Unknown, name, call.place);
-        self.on_unknown_method(&UnknownMethod { name, place: call.place });
+        self.on_unknown_method(&UnknownMethod { name, call });
         // An environment that steps is told an action, a moving average the parameters: an optimizer has them. What
         // clears gradients is none, though its step is told something.
         let acts = call.values().any(|value| self.may_be_action(value)) && !self.clears_somewhere(base);

@@ -76,8 +76,9 @@ impl<'p> Interp<'p> {
         if let Some(known) = self.supposed.instances.get(&object) {
             return Some(known.clone());
         }
-        if let Some(made) = self.supposed.made.get(&object) {
-            return Some(Value::Obj(*made));
+        if let Some(made) = self.supposed.made.get(&object).copied() {
+            self.left_to_callers(made);
+            return Some(Value::Obj(made));
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
         let (value, constructing) = self.instance_by_itself(object, site);
@@ -85,6 +86,17 @@ impl<'p> Interp<'p> {
         self.supposed.instances.insert(object, value.clone());
         self.open_instance(file, class, object, &value);
         Some(value)
+    }
+
+    /// Whoever calls the methods of a module may have moved it before.
+    fn left_to_callers(&mut self, module: ObjId) {
+        for part in self.descendants(module).union(&ObjSet::one(module)).iter() {
+            if let State::Module(state) = &mut self.heap.get_mut(part).state
+                && state.device == Device::Cpu
+            {
+                state.device = Device::Unknown;
+            }
+        }
     }
 
     /// Whether an instance was made up of its class, as no call of the script makes one.

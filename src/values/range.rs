@@ -230,7 +230,8 @@ impl Interval {
                 (self.low.powf(exponent), self.low_end),
                 (self.high.powf(exponent), self.high_end),
             )
-        } else if exponent < 0.0 && self.low >= 0.0 && !self.contains_zero() {
+        } else if exponent < 0.0 && self.low >= 0.0 {
+            // At zero it is infinite, which is told of the power itself.
             Interval::POSITIVE
         } else {
             Interval::REAL

@@ -35,8 +35,8 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     }
 }
 
-fn unknown_method(cx: &mut Interp<'_>, method: &UnknownMethod) {
+fn unknown_method(cx: &mut Interp<'_>, method: &UnknownMethod<'_>) {
     if cx.apis.method_does(Role::Sampler, method.name, Verb::SetEpoch) {
-        cx.observe(method.place, EpochSet, Confidence::High);
+        cx.observe(method.call.place, EpochSet, Confidence::High);
     }
 }

@@ -142,7 +142,7 @@ pub(super) fn is_surely_a_tensor(cx: &Interp<'_>, tensor: &Tensor) -> bool {
         let transfer = cx.apis.get(name).and_then(Api::transfer);
         transfer.is_some_and(|transfer| !transfer.converts())
     };
-    tensor.source == Source::Data || tensor.what.is_some_and(computes)
+    matches!(tensor.source, Source::Data | Source::Parameter) || tensor.what.is_some_and(computes)
 }
 
 /// A statement's expression, or the parts of a tuple that is one.

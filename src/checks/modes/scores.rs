@@ -2,9 +2,12 @@
 //! and who sets the mode in which it runs.
 
 use crate::apis::{Slot, Transfer};
-use crate::interp::{ApiResult, AppliedLayer, Checker, ForwardCall, Interp, TensorCompare, Unpacked};
-use crate::report::Confidence;
+use crate::interp::{
+    ApiResult, AppliedLayer, Checker, ForwardCall, Interp, TensorCompare, UnknownMethod, Unpacked,
+};
+use crate::report::{Confidence, Place};
 use crate::values::{Relation, Source, Tensor, Value};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) static CHECKER: Checker = Checker {
@@ -13,6 +16,7 @@ pub(super) static CHECKER: Checker = Checker {
     on_api_result: Some(decided),
     on_unpack: Some(told_apart),
     on_forward: Some(run_by_model),
+    on_unknown_method: Some(handed),
     ..Checker::SILENT
 };
 
@@ -24,6 +28,10 @@ pub(super) struct Judged(pub Rc<Tensor>);
 
 /// The likeliest of what a model gave was chosen.
 pub(super) struct Decided;
+
+/// Where the likeliest was chosen.
+#[derive(Default)]
+struct Chosen(FxHashSet<Place>);
 
 /// A method of a model ran it.
 pub(super) struct RanByMethod;
@@ -52,6 +60,7 @@ fn decided(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     };
     if decides {
         cx.observe(call.place, Decided, Confidence::High);
+        cx.remember(|chosen: &mut Chosen| chosen.0.insert(call.place));
     }
     if call.api.transfer() == Some(Transfer::Generated) {
         cx.observe(call.place, RanByMethod, Confidence::High);
@@ -66,6 +75,20 @@ fn told_apart(cx: &mut Interp<'_>, unpacked: &Unpacked<'_>) {
     let is_named = !cx.words(unpacked.place).trim_end_matches([')', ']']).ends_with(", _");
     if is_named && is_by_model(&Value::Tensor(scores.clone())) {
         cx.observe(unpacked.place, Decided, Confidence::High);
+        cx.remember(|chosen: &mut Chosen| chosen.0.extend(positions.made));
+    }
+}
+
+/// `metric.add_batch(predictions=predictions, references=labels)`: what was chosen, and something that no model gave.
+fn handed(cx: &mut Interp<'_>, method: &UnknownMethod<'_>) {
+    let places = cx.remember(|chosen: &mut Chosen| chosen.0.clone());
+    let is_chosen =
+        |value: &&Value| value.as_tensor().and_then(|tensor| tensor.made).is_some_and(|made| places.contains(&made));
+    let (choices, others): (Vec<&Value>, Vec<&Value>) = method.call.values().partition(is_chosen);
+    let may_be_labels =
+        |value: &&Value| !is_by_model(value) && (value.is_unknown() || value.as_tensor().is_some());
+    if !choices.is_empty() && others.iter().any(may_be_labels) {
+        cx.observe(method.call.place, Scored, Confidence::High);
     }
 }
 

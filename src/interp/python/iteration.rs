@@ -339,14 +339,19 @@ fn tuple(interp: &mut Interp, call: &Call) -> Option<Value> {
     Some(match items.exact {
         Some(exact) => Value::tuple(exact),
         None => {
-            let tuple = make(interp, call.place, items);
-            tuple.as_obj().into_iter().for_each(|tuple| interp.heap.note(tuple, TUPLE, Value::None));
-            tuple
+            tuple_of_unknown_length(interp, call.place, items)
         }
     })
 }
 
 /// A tuple of unknown length, which is kept as a list is.
+pub(crate) fn tuple_of_unknown_length(interp: &mut Interp, place: Place, items: Items) -> Value {
+    let tuple = make(interp, place, items);
+    tuple.as_obj().into_iter().for_each(|tuple| interp.heap.note(tuple, TUPLE, Value::None));
+    tuple
+}
+
+/// Of a list that is a tuple.
 const TUPLE: Note = Note::new("a tuple");
 
 /// Whether a list is an instance of a class of the language.

@@ -30,6 +30,7 @@ pub use containers::{contains, index, is_bounded, store};
 pub use dicts::{key_of, lookup, made_by_default};
 pub use flags::click_defaults;
 pub use hydra::hydra_config;
+pub(crate) use iteration::tuple_of_unknown_length;
 pub use iteration::{is_list, iterate, set_of};
 pub(super) use numbers::same_function;
 pub use numbers::{augment, binary, compare, unary};

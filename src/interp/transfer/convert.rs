@@ -3,7 +3,7 @@
 use super::build::*;
 use super::dims::normalise_dim;
 use crate::apis::{Literal, Operand, Slot};
-use crate::interp::{Interp, Invocation, own_gpu};
+use crate::interp::{Interp, Invocation, own_gpu, tuple_of_unknown_length};
 use crate::report::Confidence;
 use crate::values::*;
 use std::rc::Rc;
@@ -256,7 +256,8 @@ pub(crate) fn numpy(interp: &mut Interp, call: &Invocation) -> Value {
 pub(crate) fn shape(interp: &mut Interp, call: &Invocation) -> Value {
     match &first(interp, call).shape {
         Some(shape) => Value::tuple(shape.iter().cloned().map(Value::of_int).collect()),
-        None => Value::Unknown,
+        // However many there are, each is a number.
+        None => tuple_of_unknown_length(interp, call.place, Items::any(Value::of_int(Int::Unknown))),
     }
 }
 
@@ -268,8 +269,10 @@ pub(crate) fn size(interp: &mut Interp, call: &Invocation) -> Value {
 }
 
 fn size_along(tensor: &Tensor, dim: Option<i64>) -> Option<Int> {
-    let shape = tensor.shape.as_ref()?;
-    Some(shape[normalise_dim(dim?, shape.len())?].clone())
+    match &tensor.shape {
+        Some(shape) => Some(shape[normalise_dim(dim?, shape.len())?].clone()),
+        None => tensor.last.clone().filter(|_| dim == Some(-1)),
+    }
 }
 
 pub(crate) fn len(interp: &mut Interp, call: &Invocation) -> Value {
