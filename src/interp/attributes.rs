@@ -35,11 +35,13 @@ impl<'p> Interp<'p> {
         matches!(class, Some(ClassRef::Api(class)) if self.apis.is_tracker(class))
     }
 
-    /// What a forward that is called by its name gives.
+    /// What a forward that is called by its name gives, and a tensor that one of its methods changes in place.
     pub(super) fn computed(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
         match self.computed_by(receiver, name) {
             Some(module) => Some(self.call_module(module, call)),
-            None => self.computed_by_base(receiver, name, call),
+            None => self
+                .computed_by_base(receiver, name, call)
+                .or_else(|| self.computed_in_place(receiver, name, call)),
         }
     }
 

@@ -2,8 +2,9 @@
 //! were given one are followed; everywhere else this costs a look.
 
 use super::{Call, Interp, Invocation};
-use crate::apis::{Api, Mark, RangeFunction, RangeSpec, Transfer, Vocabulary};
-use crate::syntax::BinaryOp;
+use crate::apis::index::{self, Answer};
+use crate::apis::{Api, Mark, RangeFunction, RangeSpec, Role, Transfer, Vocabulary};
+use crate::syntax::{BinaryOp, ExprId, ExprKind};
 use crate::values::formula::Function;
 use crate::values::*;
 use rustc_hash::FxHashMap;
@@ -193,6 +194,83 @@ impl Interp<'_> {
 
     /// `x += y` changes what `x` is under every other name; under this one it is the sum.
     pub(super) fn replaced_in_place(&mut self, before: &Value, result: Value) -> Value {
+    /// `dist.addmm_(1, -2, x, y.t())`: a method that frameworks have, and that no table describes. Whatever numbers it
+    /// writes, it is told nothing but numbers, and does nothing to models and gradients.
+    pub(super) fn computed_in_place(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
+        let Value::Tensor(before) = receiver else { return None };
+        if !name.ends_with('_') || name.ends_with("__") || before.is_array || before.is_tree() {
+            return None;
+        }
+        let is_number = |value: &Value| {
+            matches!(value.bare(), Value::Tensor(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_))
+        };
+        let classes = self.apis.classes_of(Role::Tensor);
+        let is_listed = |class: &Ustr| {
+            self.apis.method(*class, name).is_none()
+                && matches!(index::ask(&format!("{class}.{name}")), Answer::Known(_))
+        };
+        if call.open || !call.values().all(is_number) || !classes.iter().any(is_listed) {
+            return None;
+        }
+        let operands = call.values().filter_map(Value::as_tensor);
+        let graph = operands.fold(before.graph.clone(), |all, operand| all.union(&operand.graph));
+        self.spoil(receiver);
+        Some(Value::tensor(Tensor {
+            graph,
+            range: None,
+            mark: None,
+            relation: None,
+            numbers: None,
+            recipe: None,
+            averaged: false,
+            selects: false,
+            ..(**before).clone()
+        }))
+    }
+
+    /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
+    pub(super) fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
+        let Value::Tensor(before) = receiver else { return };
+        if self.resizes(before, name, base) || !name.ends_with('_') || name.ends_with("__") {
+            return;
+        }
+        let tree = self.here();
+        let is_name = matches!(tree.expr(base).kind, ExprKind::Name(_));
+        let asks = |tensor: &Tensor| tensor.graph.is_live();
+        match value {
+            Value::Tensor(after)
+                if is_name && (before.shape != after.shape || asks(before) != asks(after)) =>
+            {
+                self.assign(base, value.clone());
+            }
+            Value::Tensor(after) if before.range == after.range && before.shape == after.shape => {}
+            _ => self.with_other_numbers(base, value),
+        }
+    }
+
+    /// The numbers of a tensor were changed in place, under its own name or as `x.data` and `x.detach()`.
+    fn with_other_numbers(&mut self, base: ExprId, value: &Value) {
+        let tree = self.here();
+        let target = match tree.expr(base).kind {
+            ExprKind::Attribute { base, name, .. } if name == "data" => base,
+            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
+                ExprKind::Attribute { base, name, .. } if name == "detach" => base,
+                _ => return,
+            },
+            _ => base,
+        };
+        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return;
+        }
+        let Value::Tensor(tensor) = self.eval(target) else { return };
+        let after = value.as_tensor();
+        let range = after.and_then(|after| after.range);
+        let relation = after.and_then(|after| after.relation.clone());
+        let mark = after.map_or(tensor.mark, |after| after.mark);
+        let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
+        self.assign(target, Value::tensor(Tensor { range, relation, mark, shape, ..(*tensor).clone() }));
+    }
+
         if !is_followed(before) {
             return result;
         }
