@@ -175,7 +175,14 @@ fn annotations(tree: &Tree) -> Vec<Span> {
 fn asking(tree: &Tree, is_question: &dyn Fn(&str) -> bool) -> Vec<u32> {
     // A file says the same names again and again.
     let mut known: FxHashMap<Ustr, bool> = FxHashMap::default();
-    let mut asks = |name: Ustr| *known.entry(name).or_insert_with(|| is_question(&name));
+    // `has_bias` is the caller's choice where a function takes it, and says nothing of what is installed.
+    let params: FxHashSet<Ustr> =
+        tree.functions.iter().flat_map(|function| &function.params).map(|param| param.name).collect();
+    let mut asks = |name: Ustr| {
+        *known.entry(name).or_insert_with(|| {
+            is_question(&name) && !(params.contains(&name) && name.to_ascii_lowercase().starts_with("has_"))
+        })
+    };
     let named = |expr: &Expr| match &expr.kind {
         ExprKind::Name(name) => asks(*name).then_some(expr.span.start),
         // `"torch.fft" in sys.modules`
