@@ -21,6 +21,8 @@ pub(super) struct Budget {
     pub(super) free: bool,
     /// Functions that once did not come to their end with the fuel they got.
     pub(super) exhausted: FxHashSet<FnKey>,
+    /// Forwards compute as those that nobody sees into: the training around them was too much with them.
+    pub(super) shallow: bool,
     /// Calls that are open.
     pub(super) depth: u32,
     /// Modules whose calls are open.

@@ -247,6 +247,7 @@ impl<'p> Interp<'p> {
         if self.budget.depth >= DEEPEST
             || recursive >= RECURSION
             || self.budget.exhausted.contains(&key)
+            || is_forward && self.budget.shallow
             || !self.affords(closure)
         {
             // A forward that is too deep computes, as one that nobody sees, however often.

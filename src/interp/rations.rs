@@ -3,6 +3,7 @@
 use super::modules::FORWARDS;
 use super::{Frame, Interp};
 use crate::report::FileId;
+use crate::syntax::Function;
 use crate::trace::FnKey;
 use crate::values::{Closure, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,7 +33,7 @@ struct Training(FxHashMap<FileId, Rc<[bool]>>);
 #[derive(Default)]
 struct CutWithoutGrad(FxHashSet<FnKey>);
 
-impl Interp<'_> {
+impl<'p> Interp<'p> {
     /// A call was cut off. Rehearsed by itself, the function knows what it was not to record.
     pub(super) fn note_cut(&mut self, key: FnKey) {
         if self.ambient.grad == Some(false) {
@@ -74,6 +75,22 @@ impl Interp<'_> {
             own && frame.file == key.file && frame.function == Some(key.function)
         };
         self.frames.iter().filter(runs).count()
+    }
+
+    /// A training that was too much with all that its models compute is rehearsed once more without that: what it does
+    /// to its optimizers is seen all the same.
+    pub(super) fn seed_shallow(&mut self, key: FnKey, definition: &'p Function) {
+        if !self.budget.exhausted.contains(&key) || !self.leads_back(key) || self.is_out_of_fuel() {
+            return;
+        }
+        self.budget.exhausted.remove(&key);
+        // What was cut off may have done anything to the object that it was called on.
+        if let Some(class) = definition.class.and_then(|class| self.class_object(key.file, class)) {
+            self.supposed.instances.remove(&class);
+        }
+        self.budget.shallow = true;
+        self.on_a_ration(key, |interp| interp.seed(key, definition));
+        self.budget.shallow = false;
     }
 
     /// Rehearses what is worth few steps.

@@ -163,6 +163,7 @@ impl<'p> Interp<'p> {
             self.budget.exhausted.remove(&key);
             self.on_a_ration(key, |interp| interp.seed(key, definition));
         }
+            self.seed_shallow(key, definition);
         self.uncalled_inside(file, &mattering);
     }
 
