@@ -112,6 +112,7 @@ impl<'p> Interp<'p> {
             self.stmt(*stmt);
         }
         cells::run(self, file);
+        self.supposed.scripted = self.heap.len() as u32;
         let nodes = self.trace.pop().unwrap_or_default();
         self.frames.pop();
         if self.is_out_of_fuel() {
@@ -162,8 +163,8 @@ impl<'p> Interp<'p> {
             // What was too much for a call may fit into a ration of its own.
             self.budget.exhausted.remove(&key);
             self.on_a_ration(key, |interp| interp.seed(key, definition));
-        }
             self.seed_shallow(key, definition);
+        }
         self.uncalled_inside(file, &mattering);
     }
 
@@ -288,7 +289,8 @@ impl<'p> Interp<'p> {
             (None, Some(_)) => None,
         };
         self.trace.pop();
-        if let Some(closure) = found.and_then(|found| self.defined_as(key, found)) {
+        let found = found.and_then(|found| self.defined_as(key, found));
+        if let Some(closure) = found.or_else(|| self.overridden(key, definition)) {
             let first = definition.params.first().map(|param| param.name);
             let receiver = match definition.class {
                 Some(class) if closure.wrap.is_class => self.class_object(key.file, class).map(Value::Obj),

@@ -22,6 +22,8 @@ pub(crate) struct Supposed {
     pub seeded: Option<FnKey>,
     /// Objects from here on were made since it began.
     pub since: u32,
+    /// Objects before this one the script itself has made.
+    pub(super) scripted: u32,
     /// Functions that were run from one that nothing called.
     pub(super) entered: FxHashSet<FnKey>,
     /// Functions that constructors of these instances ran.
@@ -41,6 +43,7 @@ impl Default for Supposed {
             annotated: FxHashSet::default(),
             seeded: None,
             since: 0,
+            scripted: 0,
             entered: FxHashSet::default(),
             constructing: FxHashSet::default(),
             beside_training: false,

@@ -9,6 +9,7 @@ use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, ParamKind, StmtKi
 use crate::trace::{Called, FnKey, Sight};
 use crate::values::*;
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 use ustr::Ustr;
 
 impl<'p> Interp<'p> {
@@ -81,10 +82,11 @@ impl<'p> Interp<'p> {
             return Some(Value::Obj(made));
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
-        let (value, constructing) = self.instance_by_itself(object, site);
+        let made = self.only_heir(object).unwrap_or(object);
+        let (value, constructing) = self.instance_by_itself(made, site);
         self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
         self.supposed.instances.insert(object, value.clone());
-        self.open_instance(file, class, object, &value);
+        self.open_instance(file, class, made, &value);
         Some(value)
     }
 
@@ -97,6 +99,29 @@ impl<'p> Interp<'p> {
                 state.device = Device::Unknown;
             }
         }
+    }
+
+    /// The only class that the script makes instances of among those that inherit from a class, where it makes none of
+    /// the class itself: what the constructor of the heir sets, methods of the base find.
+    fn only_heir(&mut self, base: ObjId) -> Option<ObjId> {
+        let mut classes: FxHashSet<ObjId> = FxHashSet::default();
+        for object in (0..self.supposed.scripted).map(ObjId) {
+            if let ClassRef::Project(class) = self.heap.get(object).class {
+                classes.insert(class);
+            }
+        }
+        self.burn_over(self.supposed.scripted as usize);
+        let is_heir = |class: &ObjId| self.lineage(ClassRef::Project(*class)).contains(&Base::Project(base));
+        let mut heirs = classes.into_iter().filter(is_heir);
+        let only = heirs.next()?;
+        (only != base && heirs.next().is_none()).then_some(only)
+    }
+
+    /// A method that the class of an instance overrides, and reaches by `super()`.
+    pub(super) fn overridden(&mut self, key: FnKey, definition: &Function) -> Option<Rc<Closure>> {
+        let class = self.class_object(key.file, definition.class?)?;
+        let own = self.find_attr(class, definition.name)?;
+        self.defined_as(key, own)
     }
 
     /// Whether an instance was made up of its class, as no call of the script makes one.
