@@ -59,6 +59,27 @@ impl<'p> Interp<'p> {
                 self.choose_for_buffers(object, moving);
             }
         }
+        self.choose_for_variables(moving, leaving);
+    }
+
+    /// `if cuda: images = images.cuda()`: a tensor of a batch that one way moves, and the other leaves where it is.
+    fn choose_for_variables(&mut self, moving: &heap::Writes, leaving: &heap::Writes) {
+        let Some(env) = self.frames.last().map(|frame| frame.env) else { return };
+        let (Some(moved), None) = (moving.get(env), leaving.get(env)) else { return };
+        let here = self.heap.get(env);
+        let is_moved = |name: Ustr, value: &Value| {
+            let after = moved.attr(name).and_then(Value::as_tensor);
+            value.as_tensor().zip(after).is_some_and(|(before, after)| {
+                let is_loaded = before.device == Device::Cpu && before.source == Source::Data;
+                is_loaded && after.device.is_chosen_gpu() && before.shape == after.shape
+            })
+        };
+        let held: Vec<(Ustr, Value)> =
+            here.attrs.iter().filter(|(name, value)| is_moved(*name, value)).cloned().collect();
+        for (name, value) in held {
+            let value = self.on_device(&value, Device::Chosen);
+            self.heap.get_mut(env).set_attr(name, value);
+        }
     }
 
     /// What a module holds itself was moved with it.

@@ -439,7 +439,7 @@ impl<'p> Interp<'p> {
         }
         for tensor in call.values().filter_map(Value::as_tensor) {
             // What takes an input on the GPU is there; one on the CPU it may scatter itself.
-            if device == Device::Unknown && tensor.device.is_chosen_gpu() {
+            if device == Device::Unknown && tensor.device.is_gpu() && tensor.device != Device::Automatic {
                 device = tensor.device;
             }
         }
