@@ -24,12 +24,17 @@ impl<'p> Interp<'p> {
     }
 
     /// A builtin: those that need the interpreter itself, then the language's own.
-    pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, _args: &[crate::syntax::Arg]) -> Value {
+    pub(super) fn call_builtin(&mut self, name: Ustr, call: &Call, args: &[crate::syntax::Arg]) -> Value {
         if let Some(value) = self.made_function(&name, call) {
             return value;
         }
         self.go_through(&name, call);
         let value = self.builtin(name, call);
+        if let ("len", [of], Value::Int(length)) = (name.as_str(), args, &value)
+            && length.int.is_unknown()
+        {
+            return Value::Int(Num { int: self.length_of_path(of.value), ..length.clone() });
+        }
         self.iterated(&name, call, value)
     }
 

@@ -394,6 +394,7 @@ impl<'p> Interp<'p> {
         let mut positional: Vec<Value> = receiver.cloned().into_iter().collect();
         positional.extend(call.positional.iter().map(|passed| passed.value.clone()));
         let mut positional = positional.into_iter();
+        self.note_handed(env, function, usize::from(receiver.is_some()), call);
         let mut taken: Vec<Ustr> = Vec::new();
         for param in &function.params {
             let value = match param.kind {

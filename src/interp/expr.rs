@@ -32,7 +32,10 @@ impl<'p> Interp<'p> {
         }
         let tree = self.here();
         match &tree.expr(id).kind {
-            ExprKind::Name(name) => self.lookup(*name),
+            ExprKind::Name(name) => {
+                let value = self.lookup(*name);
+                self.named_number(id, *name, value)
+            }
             ExprKind::Attribute { base, name, .. } => {
                 let holder = self.eval(*base);
                 let place = self.expr_place(id);
@@ -51,7 +54,7 @@ impl<'p> Interp<'p> {
                     }
                     _ => {}
                 }
-                value
+                self.named_number(id, *name, value)
             }
             ExprKind::Call { callee, args } => {
                 let value = self.call_expr(id, *callee, args);

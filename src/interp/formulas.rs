@@ -26,6 +26,8 @@ pub(super) struct Symbols {
     pub(super) symbolic: bool,
     /// Sizes that callers choose, and layers that are told them.
     pub(super) calls: super::sizes::Calls,
+    /// Numbers that only a path of names tells.
+    pub(super) paths: super::sizes::Paths,
     /// What is evaluated stands for several values, so many times over.
     pub(super) several: u32,
 }
@@ -192,8 +194,6 @@ impl Interp<'_> {
         values.iter().for_each(|value| self.spoil(value));
     }
 
-    /// `x += y` changes what `x` is under every other name; under this one it is the sum.
-    pub(super) fn replaced_in_place(&mut self, before: &Value, result: Value) -> Value {
     /// `dist.addmm_(1, -2, x, y.t())`: a method that frameworks have, and that no table describes. Whatever numbers it
     /// writes, it is told nothing but numbers, and does nothing to models and gradients.
     pub(super) fn computed_in_place(&mut self, receiver: &Value, name: Ustr, call: &Call) -> Option<Value> {
@@ -271,6 +271,8 @@ impl Interp<'_> {
         self.assign(target, Value::tensor(Tensor { range, relation, mark, shape, ..(*tensor).clone() }));
     }
 
+    /// `x += y` changes what `x` is under every other name; under this one it is the sum.
+    pub(super) fn replaced_in_place(&mut self, before: &Value, result: Value) -> Value {
         if !is_followed(before) {
             return result;
         }

@@ -122,6 +122,7 @@ impl<'p> Interp<'p> {
                 let over = self.over(&iterable, &any);
                 let count = match over {
                     Over::Loader(loader) if count.is_unknown() => self.length_of_loader(loader),
+                    Over::Other if count.is_unknown() => self.length_of_iterated(iter),
                     _ => count,
                 };
                 let any = match over {

@@ -126,46 +126,82 @@ impl<'p> Interp<'p> {
         let tree = self.here();
         let root = root_of(tree, path);
         let ExprKind::Name(name) = tree.expr(root).kind else { return None };
-        let frame = self.frames.last()?;
-        let is_local = frame
-            .function
-            .is_none_or(|function| self.module(frame.file).names.scope(function).locals.contains(name));
-        let holder = match is_local {
-            true => frame.env,
-            false => self.loaded.modules.get(&frame.file)?.env,
-        };
+        let holder = self.holder_of(name)?;
         let object = self.heap.attr(holder, name).and_then(|value| value.bare().as_obj());
         Some(object.filter(|_| root != path).unwrap_or(holder))
     }
 
+    /// The frame, or the module, that has a name.
+    fn holder_of(&self, name: Ustr) -> Option<ObjId> {
+        let frame = self.frames.last()?;
+        let is_local = frame
+            .function
+            .is_none_or(|function| self.module(frame.file).names.scope(function).locals.contains(name));
+        match is_local {
+            true => Some(frame.env),
+            false => Some(self.loaded.modules.get(&frame.file)?.env),
+        }
+    }
+
+    /// What a dotted path names at a place, as long as nothing writes it: who holds its first name, or the object of that
+    /// name, what is written of the path behind it, and how often that was written before.
+    pub(super) fn standing_path(&mut self, path: &str, place: u32) -> Option<(ObjId, Ustr, usize)> {
+        let (mut before, mut at) = (0, path);
+        loop {
+            let split = at.rsplit_once('.');
+            let attribute = split.map(|(_, name)| Ustr::from(name));
+            before += self.writes_of(Ustr::from(at), attribute, place)?;
+            match split {
+                Some((base, _)) => at = base,
+                None => break,
+            }
+        }
+        let root = Ustr::from(at);
+        let holder = self.holder_of(root)?;
+        let object = self.heap.attr(holder, root).and_then(|value| value.bare().as_obj());
+        Some(match object.filter(|_| at.len() < path.len()) {
+            Some(object) => (object, Ustr::from(&path[at.len()..]), before),
+            None => (holder, Ustr::from(path), before),
+        })
+    }
+
     /// How often a path is written in the running body before a place; `None` where an iteration, or a call, may write it.
     fn writes_before(&mut self, path: ExprId, place: u32) -> Option<usize> {
+        let tree = self.here();
+        let (mut before, mut at) = (0, path);
+        loop {
+            let text = Ustr::from(self.text_at(at)?);
+            let (base, attribute) = match tree.expr(at).kind {
+                ExprKind::Attribute { base, name, .. } => (Some(base), Some(name)),
+                ExprKind::Subscript { base, .. } => (Some(base), None),
+                _ => (None, None),
+            };
+            before += self.writes_of(text, attribute, place)?;
+            match base {
+                Some(base) => at = base,
+                None => return Some(before),
+            }
+        }
+    }
+
+    /// The same of one path, and not of what it begins with; `attribute` is the last name of one.
+    fn writes_of(&mut self, path: Ustr, attribute: Option<Ustr>, place: u32) -> Option<usize> {
         let frame = self.frames.last()?;
         let (tree, body) = (frame.tree, frame.function.map(|function| frame.tree.function(function).span));
         let writes = self.writes_in(self.file());
         let is_within = |span: &Span| body.is_none_or(|body| body.contains(*span));
-        let (mut before, mut at) = (0, path);
-        loop {
-            let text = Ustr::from(self.text_at(at)?);
-            for write in writes.paths.get(&text).into_iter().flatten().filter(|write| is_within(write)) {
-                if in_loop(tree, *write).is_some_and(|around| is_within(&around)) {
-                    return None;
-                }
-                before += usize::from(write.start < place);
+        let mut before = 0;
+        for write in writes.paths.get(&path).into_iter().flatten().filter(|write| is_within(write)) {
+            if in_loop(tree, *write).is_some_and(|around| is_within(&around)) {
+                return None;
             }
-            match tree.expr(at).kind {
-                ExprKind::Attribute { base, name, .. } => {
-                    let mut others = writes.attributes.get(&name).into_iter().flatten();
-                    // Calls may change it at any time.
-                    if name == MODE || others.any(|write| !is_within(write) && in_method(tree, *write)) {
-                        return None;
-                    }
-                    at = base;
-                }
-                ExprKind::Subscript { base, .. } => at = base,
-                _ => return Some(before),
-            }
+            before += usize::from(write.start < place);
         }
+        let Some(name) = attribute else { return Some(before) };
+        let mut others = writes.attributes.get(&name).into_iter().flatten();
+        // Calls may change it at any time.
+        let may_change = name == MODE || others.any(|write| !is_within(write) && in_method(tree, *write));
+        (!may_change).then_some(before)
     }
 
     fn writes_in(&mut self, file: FileId) -> Rc<Writes> {

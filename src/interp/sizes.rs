@@ -1,13 +1,14 @@
 //! Sizes that nobody knows, under the names that the text gives them. What a layer is told as a size is a number, and the
 //! variable holds the same one from there on: layers that are told `2 * width` and `width` differ, whatever it is.
 
-use super::Interp;
-use crate::apis::{Api, Dim, Need, Operand};
+use super::{Call, Interp};
+use crate::apis::{Api, Dim, Need, Operand, Transfer};
 use crate::names::Subject;
-use crate::report::FileId;
+use crate::report::{FileId, Place};
 use crate::syntax::*;
-use crate::values::{Int, ObjId, Symbol, Tensor, Value};
-use rustc_hash::FxHashMap;
+use crate::values::{Int, Num, ObjId, Origin, Symbol, Tag, Tensor, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 use ustr::Ustr;
 
 /// What calls of functions have: sizes that their callers choose, parameters without a default that nothing binds again;
@@ -18,6 +19,20 @@ pub(super) struct Calls {
     /// The same by their names: each way through a function gives them their names once more.
     named: FxHashMap<(u32, Ustr), Symbol>,
     layers: FxHashMap<ObjId, u32>,
+}
+
+/// What a path of names stands for: who holds it, how it is written there, and how often it was written before.
+type Standing = (ObjId, Ustr, usize);
+
+/// Numbers of which nothing is known but the path that names them: `args.epochs`, `len(train_loader)`.
+#[derive(Default)]
+pub(super) struct Paths {
+    counted: FxHashMap<Standing, Symbol>,
+    lengths: FxHashMap<Standing, Symbol>,
+    /// What callers name that parameters of these frames are given.
+    handed: FxHashMap<(ObjId, Ustr), Standing>,
+    /// By file: the last names of what its ranges go up to, and the whole paths.
+    ranges: FxHashMap<FileId, Rc<(FxHashSet<Ustr>, FxHashSet<Ustr>)>>,
 }
 
 /// So deep in arithmetic a variable is looked for.
@@ -179,6 +194,152 @@ impl<'p> Interp<'p> {
         let is_made = || input.last.as_ref() == Some(gets) && calls.layers.keys().copied().any(gives);
         is_chosen && (input.graph.leaves().iter().any(gives) || is_made())
     }
+}
+
+impl<'p> Interp<'p> {
+    /// What is read under a path: where a range goes up to it, it is a number, and the same one wherever it is read.
+    pub(super) fn named_number(&mut self, expr: ExprId, last: Ustr, value: Value) -> Value {
+        let is_open = match &value {
+            Value::Unknown => true,
+            Value::Int(num) => num.int.is_unknown() && num.tag == Tag::None && num.nth.is_none(),
+            _ => false,
+        };
+        if !is_open || self.symbols.several > 0 {
+            return value;
+        }
+        let ranges = self.ranges_in(self.file());
+        if !ranges.0.contains(&last) || self.builds_module() {
+            return value;
+        }
+        let place = self.expr_place(expr);
+        let Some(path) = self.path_at(place).filter(|path| ranges.1.contains(&Ustr::from(path))) else {
+            return value;
+        };
+        let Some(standing) = self.standing_at(path, place) else { return value };
+        let known = self.symbols.paths.counted.get(&standing).copied();
+        let symbol = known.unwrap_or_else(|| self.symbol(path));
+        self.symbols.paths.counted.insert(standing, symbol);
+        let from = Some(Rc::new(Origin { place, name: Rc::from(path), given: true }));
+        Value::Int(Num { int: Int::symbol(symbol), from, ..Num::default() })
+    }
+
+    /// `len(loader)`, of what nobody knows. What has a length may be filled and emptied, so that it decides nothing.
+    pub(super) fn length_of_path(&mut self, of: ExprId) -> Int {
+        let place = self.expr_place(of);
+        let Some(path) = self.path_at(place) else { return Int::Unknown };
+        let Some(standing) = self.standing_at(path, place) else { return Int::Unknown };
+        let known = self.symbols.paths.lengths.get(&standing).copied();
+        let symbol = known.unwrap_or_else(|| self.symbol(&format!("len({path})")));
+        self.symbols.paths.lengths.insert(standing, symbol);
+        Int::symbol(symbol).given()
+    }
+
+    /// How often a loop goes round that goes through it, `enumerate` and progress bars around it or not.
+    pub(super) fn length_of_iterated(&mut self, iterated: ExprId) -> Int {
+        let tree = self.here();
+        let ExprKind::Call { callee, args } = &tree.expr(iterated).kind else {
+            return self.length_of_path(iterated);
+        };
+        let Some(Arg { kind: ArgKind::Positional, value, .. }) = args.first() else { return Int::Unknown };
+        if !matches!(tree.expr(*callee).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return Int::Unknown;
+        }
+        let goes_through = match self.eval(*callee) {
+            Value::Builtin(name) => name == "enumerate",
+            Value::Api(name) => self.apis.get(name).is_some_and(wraps_iterable),
+            _ => false,
+        };
+        if goes_through { self.length_of_iterated(*value) } else { Int::Unknown }
+    }
+
+    /// Notes what callers name that is handed to parameters, where nobody knows it.
+    pub(super) fn note_handed(&mut self, env: ObjId, function: &Function, bound: usize, call: &Call) {
+        let params = function.params.iter().skip(bound).map(|param| param.name);
+        let named = call.keywords.iter().map(|(name, passed)| (*name, passed));
+        let all = params.zip(&call.positional).chain(named);
+        let unknown: Vec<(Ustr, Place)> = all
+            .filter(|(_, passed)| passed.value.is_unknown())
+            .map(|(name, passed)| (name, passed.place))
+            .collect();
+        for (name, place) in unknown {
+            let path = if place.file == self.file() { self.path_at(place) } else { None };
+            match path.and_then(|path| self.standing_at(path, place)) {
+                Some(standing) => {
+                    self.symbols.paths.handed.insert((env, name), standing);
+                }
+                None => {
+                    self.symbols.paths.handed.remove(&(env, name));
+                }
+            }
+        }
+    }
+
+    /// What a path stands for here: a parameter for what the caller named.
+    fn standing_at(&mut self, path: &str, place: Place) -> Option<Standing> {
+        let (holder, text, before) = self.standing_path(path, place.span.start)?;
+        let root = path.split('.').next().unwrap_or(path);
+        let own = self.frames.last().map(|frame| frame.env);
+        let handed = self.symbols.paths.handed.get(&(holder, Ustr::from(root)));
+        match handed.filter(|_| before == 0 && own == Some(holder)) {
+            Some((holder, whole, before)) => {
+                Some((*holder, Ustr::from(&format!("{whole}{}", &path[root.len()..])), *before))
+            }
+            None => Some((holder, text, before)),
+        }
+    }
+
+    /// The text at a place, where that is names with dots between them.
+    fn path_at(&self, place: Place) -> Option<&'p str> {
+        let text = self.module(place.file).source.text.get(place.span.range())?;
+        let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.');
+        (text.chars().all(is_part) && !text.starts_with(|char: char| char.is_ascii_digit())).then_some(text)
+    }
+
+    /// What the ranges of a file go up to: `range(args.epochs)`, `range(1, epochs + 1)`.
+    fn ranges_in(&mut self, file: FileId) -> Rc<(FxHashSet<Ustr>, FxHashSet<Ustr>)> {
+        if let Some(known) = self.symbols.paths.ranges.get(&file) {
+            return known.clone();
+        }
+        let module = self.module(file);
+        let mut found = (FxHashSet::default(), FxHashSet::default());
+        let range = Subject::Local(None, Ustr::from("range"));
+        for act in module.relations().calls_of(range) {
+            let ExprKind::Call { args, .. } = &module.tree.expr(act.call).kind else { continue };
+            args.iter().for_each(|arg| self.paths_of_sum(file, arg.value, DEEPEST, &mut found));
+        }
+        let found = Rc::new(found);
+        self.symbols.paths.ranges.insert(file, found.clone());
+        found
+    }
+
+    fn paths_of_sum(
+        &self,
+        file: FileId,
+        expr: ExprId,
+        depth: usize,
+        found: &mut (FxHashSet<Ustr>, FxHashSet<Ustr>),
+    ) {
+        let Expr { kind, span } = self.tree(file).expr(expr);
+        match kind {
+            ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } if depth > 0 => {
+                self.paths_of_sum(file, *left, depth - 1, found);
+                self.paths_of_sum(file, *right, depth - 1, found);
+            }
+            ExprKind::Name(name) | ExprKind::Attribute { name, .. } => {
+                if let Some(path) = self.path_at(Place::new(file, *span)) {
+                    found.0.insert(*name);
+                    found.1.insert(Ustr::from(path));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a call goes through what it is given: a progress bar, as a function or as a class.
+fn wraps_iterable(api: &Api) -> bool {
+    let makes = api.class.as_ref().and_then(|class| class.makes.as_ref());
+    api.transfer().or(makes.map(|makes| makes.verb)) == Some(Transfer::Iterable)
 }
 
 /// Whether an argument of a layer's constructor is a size: of its input, or of what it learns.

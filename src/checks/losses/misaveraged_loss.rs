@@ -186,11 +186,13 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
     }
 }
 
-/// A number under a name that nobody gives from outside: `samples = len(train_set)`.
+/// A number under a name that nobody gives from outside: `samples = len(train_set)`. Of the length of what nobody knows
+/// its name says more.
 fn counted(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Int> {
     let value = cx.read_again(divisor)?;
     let number = matches!(value, Value::Int(_)).then(|| value.as_int())??;
-    (!number.is_unknown()).then(|| number.clone())
+    let is_open = number.is_unknown() || number.known().is_none() && number.is_given();
+    (!is_open).then(|| number.clone())
 }
 
 fn batches_of(cx: &mut Interp<'_>, expr: ExprId) -> Option<Batches> {
