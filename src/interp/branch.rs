@@ -273,6 +273,8 @@ impl<'p> Interp<'p> {
         let mut ends = Vec::with_capacity(arms.len());
         let recorded = self.ambient.grad;
         let mut left = SmallVec::<[Option<bool>; 2]>::new();
+        let first_only = usize::from(matches!(when, When::First(_) | When::Later(_)));
+        self.passes.first_only += first_only;
         for arm in arms.iter_mut() {
             self.ambient.grad = recorded;
             self.heap.begin();
@@ -286,6 +288,7 @@ impl<'p> Interp<'p> {
             left.extend((flow == Flow::Next).then_some(self.ambient.grad));
             ends.push((flow, self.heap.rollback()));
         }
+        self.passes.first_only -= first_only;
         // Each way goes on with what it has set, and behind them it is what all of them have.
         apart::arms(self, when, &mut nodes, &mut ends, rest);
         let first = left.first().copied().unwrap_or(recorded);

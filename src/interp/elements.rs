@@ -26,6 +26,10 @@ pub(super) struct Passes {
     pub(super) endings: Vec<(CallPath, Place)>,
     /// Ways of branches that are running.
     pub(super) arms: usize,
+    /// Those of them that only the first iteration of a loop takes, or only the others.
+    pub(super) first_only: usize,
+    /// The second iteration of a loop runs by itself.
+    pub(super) second: bool,
     /// What follows a branch runs for one of its ways.
     pub(super) apart: bool,
     /// How many steps that took beyond one run.

@@ -283,6 +283,17 @@ impl Interp<'_> {
         self.out.observations.push(seen);
     }
 
+    /// The same in a second iteration that is run by itself: it comes to each of its ways from what the first has left.
+    pub fn observe_on_the_way(&mut self, place: Place, what: impl Any, confidence: Confidence) {
+        let mut seen = Observation::new(self.at(place, confidence), what);
+        seen.lasting = self.is_straight_ahead();
+        if !seen.lasting && self.passes.second && self.passes.first_only == 0 {
+            seen.lasting = true;
+            seen.at.confidence = confidence.min(Confidence::Medium);
+        }
+        self.out.observations.push(seen);
+    }
+
     /// Takes back what was seen since then, but what stays so.
     pub(super) fn forget_observations(&mut self, since: usize) {
         let later = self.out.observations.split_off(since);

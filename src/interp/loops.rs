@@ -340,7 +340,9 @@ impl<'p> Interp<'p> {
         self.heap.apply(first);
         behind.into_iter().for_each(|model| self.leave_on_cpu(model));
         self.trace.push(Vec::new());
+        let outer = std::mem::replace(&mut self.passes.second, true);
         body(self);
+        self.passes.second = outer;
         self.trace.pop();
         self.heap.rollback();
     }

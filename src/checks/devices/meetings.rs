@@ -11,7 +11,7 @@ use crate::interp::{
 };
 use crate::names::Subject;
 use crate::report::Place;
-use crate::syntax::{BinaryOp, ExprId};
+use crate::syntax::{BinaryOp, ExprId, StmtId};
 use crate::trace::{At, Observation, Sight};
 use crate::values::{Device, Learned, ObjId, Source, State, Tensor, Value};
 use std::cell::Cell;
@@ -102,19 +102,37 @@ fn chooses(cx: &mut Interp<'_>, _branch: &Branch<'_>) {
 /// arm that is for the CPU.
 fn chosen(cx: &mut Interp<'_>, branch: &Branch<'_>) {
     let Some(began) = cx.remember(|open: &mut Branches| open.0.pop()) else { return };
+    if branch.taken.is_some() {
+        return;
+    }
     let seen = cx.observed_since(began);
     let is_meeting = |seen: &Observation| seen.get::<Meeting>().is_some();
     let failed = |at: &At| seen.iter().any(|other| is_meeting(other) && other.at.place == at.place);
-    let runs = |seen: &Observation| matches!(seen.get(), Some(Sight::Forward(_)));
-    if branch.taken.is_some() || !seen.iter().any(|seen| runs(seen) && !failed(&seen.at)) {
-        return;
+    let runs = |seen: &&Observation| matches!(seen.get(), Some(Sight::Forward(_))) && !failed(&seen.at);
+    let right: Vec<Option<usize>> =
+        seen.iter().filter(runs).map(|seen| arm_of(cx, branch, &seen.at)).collect();
+    for seen in seen {
+        let Some(meeting) = seen.get::<Meeting>() else { continue };
+        let chosen = [&meeting.one, &meeting.other].iter().any(|side| side.device == Device::Chosen);
+        if chosen {
+            let arm = arm_of(cx, branch, &seen.at);
+            let elsewhere = right.iter().any(|other| *other != arm || other.is_none());
+            meeting.excused.set(meeting.excused.get() || elsewhere);
+        }
     }
-    let chosen =
-        |meeting: &&Meeting| [&meeting.one, &meeting.other].iter().any(|side| side.device == Device::Chosen);
-    seen.iter()
-        .filter_map(Observation::get::<Meeting>)
-        .filter(chosen)
-        .for_each(|meeting| meeting.excused.set(true));
+}
+
+/// The arm of a branch in which something happens, there or in what it calls; `otherwise` comes after all others.
+fn arm_of(cx: &Interp<'_>, branch: &Branch<'_>, at: &At) -> Option<usize> {
+    let (file, tree) = (cx.file(), &cx.module(cx.file()).tree);
+    let within = |body: &[StmtId]| {
+        let inside = |place: &Place| {
+            place.file == file && body.iter().any(|stmt| tree.stmt(*stmt).span.contains(place.span))
+        };
+        inside(&at.place) || at.calls.iter().any(|(site, _)| inside(site))
+    };
+    let bodies = branch.arms.iter().map(|(_, body)| &**body).chain([branch.otherwise]);
+    bodies.enumerate().find(|(_, body)| within(body)).map(|(index, _)| index)
 }
 
 /// A layer and the tensors that it is called with.
@@ -370,7 +388,7 @@ fn meet_whole(cx: &mut Interp<'_>, a: &Tensor, b: &Tensor, place: Place, names: 
     let by_index = names[1] == INDEX;
     let meeting = Meeting { by_index, ..Meeting::of(one, other, "this operation") };
     let confidence = a.confidence.min(b.confidence);
-    cx.observe_for_good(place, meeting, confidence);
+    cx.observe_on_the_way(place, meeting, confidence);
 }
 
 /// Numbers on the CPU that are chosen by an index on the GPU. The other way round they are copied.
