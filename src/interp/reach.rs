@@ -1,8 +1,9 @@
 //! What a call that is not understood gets hold of: the training state within reach of its arguments. And what the
 //! name of a method says where nobody knows what it is a method of.
 
+use super::transfer::tensor_type_device;
 use super::{Call, Interp, UnknownMethod};
-use crate::apis::{Role, Verb};
+use crate::apis::{Api, Role, Transfer, Verb};
 use crate::names::subject_of;
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprId;
@@ -205,7 +206,7 @@ impl Object {
 impl Interp<'_> {
     /// A method of something unknown: a name that only tensors have says that it is one.
     pub(super) fn method_of_unknown(&mut self, base: ExprId, name: Ustr, call: &Call) -> Value {
-        if self.apis.is_tensor_method(name)
+        if (self.apis.is_tensor_method(name) || self.is_told_type(name, call))
             && let Some(api) = self.apis.method_of(Role::Tensor, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
@@ -229,6 +230,14 @@ impl Interp<'_> {
             self.event(call.place, effect, Confidence::High);
         }
         self.unseen(name, call)
+    }
+
+    /// `x.type(torch.FloatTensor)`: nothing but a tensor is told a type of tensors.
+    fn is_told_type(&self, name: Ustr, call: &Call) -> bool {
+        let casts = self.apis.method_of(Role::Tensor, name).and_then(Api::transfer) == Some(Transfer::Cast);
+        let wanted = call.positional.first().map(|passed| &passed.value);
+        let device = wanted.filter(|_| casts).and_then(tensor_type_device);
+        device.is_some_and(|device| device != Device::Unknown)
     }
 
     /// Whether something is told to clear gradients anywhere in the file.

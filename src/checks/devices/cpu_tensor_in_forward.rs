@@ -49,6 +49,11 @@ fn reported(script: &Script, at: &At, met: Place, stranded: &Stranded) -> Diagno
             format!("`self.{name}` stays on the CPU when `{class}` is moved to the GPU"),
             format!("register it with `self.register_buffer(\"{name}\", ...)`: buffers move with the module"),
         ),
+        None if is_cast(script, at.place) => (
+            format!("this cast always moves to the CPU, even when `{class}` is on the GPU"),
+            "cast the dtype alone: `.float()`, `.long()`, or `.type_as(x)` of a tensor on its device"
+                .to_owned(),
+        ),
         None if stranded.by == By::Method => (
             format!("this tensor is always created on the CPU, even when `{class}` is on the GPU"),
             "create it on the model's device: pass `device=next(self.parameters()).device`".to_owned(),
@@ -103,6 +108,13 @@ fn made_beside(script: &Script, made: Place) -> Option<Vec<Edit>> {
     let is_class = maker.rsplit('.').next().is_none_or(|name| name.starts_with(char::is_uppercase));
     let model = call.args.iter().find_map(|arg| sized_by(draft, arg.value))?;
     (!is_class).then(|| script.with_argument(made, "device", &format!("{model}.device")))?
+}
+
+/// `mask.type(torch.FloatTensor)`: a method of a tensor gives what stays behind, and no call that makes one.
+fn is_cast(script: &Script, made: Place) -> bool {
+    let draft = script.draft(made.file);
+    let Some(call) = draft.call_at(made.span) else { return false };
+    matches!(draft.expr(call.callee).kind, ExprKind::Attribute { name, .. } if name == "type")
 }
 
 /// The name of what an expression asks for its size: `x` of `x.size(0)` and `x.shape[0]`.

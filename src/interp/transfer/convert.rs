@@ -88,7 +88,10 @@ pub(crate) fn cast(interp: &mut Interp, call: &Invocation) -> Value {
     if moved.is_none() && is_same(&tensor, &cast) {
         return Value::Tensor(tensor);
     }
-    let device_origin = cast.device_origin.filter(|_| moved.is_none());
+    // A type of the CPU takes it away from wherever it was.
+    let taken = moved == Some(Device::Cpu) && tensor.device != Device::Cpu && !tensor.is_array;
+    let away = DeviceOrigin::Default { made: call.place, whole: true, joined: false };
+    let device_origin = if taken { Some(away) } else { cast.device_origin.filter(|_| moved.is_none()) };
     Value::tensor(kept(interp, &Tensor { device: moved.unwrap_or(tensor.device), device_origin, ..cast }))
 }
 
