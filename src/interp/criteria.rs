@@ -1,11 +1,18 @@
 //! What a function is about though its own text does not say so: a criterion that its class keeps under a name of its
-//! own, or a model that the script has put into evaluation mode.
+//! own, a model that its class keeps, or one that the script has put into evaluation mode.
 
 use super::Interp;
+use super::modules::FORWARDS;
+use crate::apis::{Role, Verb};
+use crate::names::Subject;
 use crate::report::{FileId, Span};
-use crate::syntax::{ClassId, ExprId, ExprKind, Function, StmtKind, Tree};
+use crate::syntax::{ClassId, ExprId, ExprKind, FnId, Function, StmtKind, Tree};
 use crate::values::{Mode, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use ustr::Ustr;
+
+/// What takes numbers out of a graph: whoever says so has recorded one, and goes back through none.
+const TAKING_OUT: [&str; 4] = ["argmax", "detach", "item", "tolist"];
 
 impl Interp<'_> {
     /// The attributes that the classes of a file assign a criterion to: `self.loss_fct = nn.CrossEntropyLoss()`.
@@ -47,6 +54,42 @@ impl Interp<'_> {
             .filter(|(_, value)| is_evaluated(value))
             .map(|(name, _)| *name)
             .collect()
+    }
+
+    /// The methods of a file that run a model which their class keeps, and take numbers out of what it gives: the class
+    /// moves it, restores it or sets its mode, where it makes it as a rule.
+    pub(super) fn runners_of_own_models(&self, file: FileId) -> FxHashSet<FnId> {
+        let module = self.module(file);
+        let (tree, relations) = (&module.tree, module.relations());
+        let readies = |method: Ustr| {
+            let sets = [Verb::Eval, Verb::Train, Verb::Restore];
+            let api = self.apis.method_of(Role::Module, method);
+            self.puts(method) || api.is_some_and(|api| sets.into_iter().any(|verb| api.does(verb)))
+        };
+        let is_ready = |value: ExprId| match tree.expr(value).kind {
+            ExprKind::Call { callee, .. } => {
+                matches!(tree.expr(callee).kind, ExprKind::Attribute { name, .. } if readies(name))
+            }
+            _ => false,
+        };
+        let is_model = |subject: Subject| {
+            relations.acts_of(subject).any(|act| act.method.is_some_and(readies))
+                || relations.bindings(subject).any(|(value, _)| is_ready(value))
+        };
+        let takes_out = |function: FnId| {
+            let mentions = &module.names.scope(function).mentions;
+            TAKING_OUT.iter().any(|word| mentions.contains(Ustr::from(word)))
+        };
+        let mut known: FxHashMap<Subject, bool> = FxHashMap::default();
+        let mut runners = FxHashSet::default();
+        for act in relations.acts() {
+            let (Some(own @ Subject::Own(..)), Some(function)) = (act.callee, act.function) else { continue };
+            let computes = FORWARDS.contains(&tree.function(function).name.as_str());
+            if !computes && takes_out(function) && *known.entry(own).or_insert_with(|| is_model(own)) {
+                runners.insert(function);
+            }
+        }
+        runners
     }
 
     /// Whether an expression is the call of a criterion's class.

@@ -131,7 +131,7 @@ impl<'p> Interp<'p> {
     fn uncalled(&mut self, file: FileId) {
         let tree = self.tree(file);
         let (mattering, offered) = (self.mattering(file), self.offered_in(file));
-        let evaluated = self.evaluated_models(file);
+        let (evaluated, runners) = (self.evaluated_models(file), self.runners_of_own_models(file));
         let encloses = self.enclosing(file, &mattering);
         let wanted = |interp: &Self, index: &usize| {
             let function = FnId(*index as u32);
@@ -144,7 +144,8 @@ impl<'p> Interp<'p> {
                 || offered[*index]
                 || interp.is_hook(file, definition)
                 || asked
-                || evaluates;
+                || evaluates
+                || runners.contains(&function);
             matters && definition.parent.is_none() && definition.name != "<lambda>"
         };
         let wanted: Vec<usize> = (0..tree.functions.len()).filter(|index| wanted(self, index)).collect();
