@@ -7,7 +7,7 @@ use crate::apis::Role;
 use crate::names::{Act, Module, Origin, Subject};
 use crate::report::{Confidence, Place};
 use crate::syntax::{Arg, ArgKind, BinaryOp, ExprId, ExprKind, FnId, Tree};
-use crate::values::{Entries, Graph, Key, Scaled, Source, Tensor, Value};
+use crate::values::{Entries, Graph, Key, ObjId, Scaled, Source, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -121,7 +121,14 @@ fn named(tree: &Tree, expr: ExprId) -> Option<Ustr> {
 /// What a call gave that nobody sees into, where a backward pass starts from an entry of it:
 /// `output = engine.step(batch); output["loss"].backward()`.
 pub(super) fn record_of(interp: &mut Interp, call: ExprId, value: Value) -> Value {
-    if !value.is_unknown() {
+    let entries = |value: &Value| match &interp.heap.get(value.as_obj()?).state {
+        State::Dict(entries) => Some(entries),
+        _ => None,
+    };
+    let is_open = |entries: &Entries| {
+        entries.known.iter().map(|(_, value)| value).chain(&entries.other).any(Value::is_unknown)
+    };
+    if !value.is_unknown() && !entries(&value).is_some_and(is_open) {
         return value;
     }
     let file = interp.file();
@@ -154,7 +161,21 @@ pub(super) fn record_of(interp: &mut Interp, call: ExprId, value: Value) -> Valu
         created: interp.epoch,
         ..Tensor::default()
     });
-    record(interp, place, Rc::from(key.as_str()), loss)
+    match value.as_obj() {
+        Some(known) => fill(interp, known, Key::Str(Rc::from(key.as_str())), loss),
+        None => return record(interp, place, Rc::from(key.as_str()), loss),
+    }
+    value
+}
+
+/// A dictionary that is seen, with a loss of which nothing is known: a method of the project returns it.
+fn fill(interp: &mut Interp, dictionary: ObjId, key: Key, loss: Value) {
+    let State::Dict(entries) = &interp.heap.get(dictionary).state else { return };
+    if entries.get(&key).or(entries.other.as_ref()).is_some_and(Value::is_unknown) {
+        let mut entries = entries.clone();
+        entries.set(key, loss);
+        interp.heap.get_mut(dictionary).state = State::Dict(entries);
+    }
 }
 
 /// `output["loss"] = output["loss"].detach()`: what a model gave was no tensor, but a record.
