@@ -2,8 +2,9 @@
 //! take tensors. What plain values suffice for is in `python`.
 
 use super::{Call, Interp, inherited, python};
-use crate::apis::Role;
+use crate::apis::{Api, Role, Transfer};
 use crate::report::Place;
+use crate::syntax::{Arg, ArgKind, ExprId, ExprKind};
 use crate::values::*;
 use ustr::Ustr;
 
@@ -228,4 +229,28 @@ impl<'p> Interp<'p> {
             _ => None,
         }
     }
+
+    /// How often a loop goes round that goes through it, `enumerate` and progress bars around it or not.
+    pub(super) fn length_of_iterated(&mut self, iterated: ExprId) -> Int {
+        let tree = self.here();
+        let ExprKind::Call { callee, args } = &tree.expr(iterated).kind else {
+            return self.length_of_path(iterated);
+        };
+        let Some(Arg { kind: ArgKind::Positional, value, .. }) = args.first() else { return Int::Unknown };
+        if !matches!(tree.expr(*callee).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
+            return Int::Unknown;
+        }
+        let goes_through = match self.eval(*callee) {
+            Value::Builtin(name) => name == "enumerate",
+            Value::Api(name) => self.apis.get(name).is_some_and(wraps_iterable),
+            _ => false,
+        };
+        if goes_through { self.length_of_iterated(*value) } else { Int::Unknown }
+    }
+}
+
+/// Whether a call goes through what it is given: a progress bar, as a function or as a class.
+fn wraps_iterable(api: &Api) -> bool {
+    let makes = api.class.as_ref().and_then(|class| class.makes.as_ref());
+    api.transfer().or(makes.map(|makes| makes.verb)) == Some(Transfer::Iterable)
 }

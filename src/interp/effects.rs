@@ -167,6 +167,9 @@ impl<'p> Interp<'p> {
             self.register_unnamed(object, &value);
             return;
         };
+        if value.is_unknown() {
+            self.heap.note(object, super::stacked::UNSEEN_PART, Value::None);
+        }
         let is_buffer = kind.as_str() == Some("buffer");
         if !super::is_parameter(&value) {
             self.keep_buffer(object, name, value);

@@ -4,7 +4,7 @@
 use super::{Call, Interp, Invocation};
 use crate::apis::index::{self, Answer};
 use crate::apis::{Api, Mark, RangeFunction, RangeSpec, Role, Transfer, Vocabulary};
-use crate::syntax::{BinaryOp, ExprId, ExprKind};
+use crate::syntax::BinaryOp;
 use crate::values::formula::Function;
 use crate::values::*;
 use rustc_hash::FxHashMap;
@@ -226,49 +226,6 @@ impl Interp<'_> {
             selects: false,
             ..(**before).clone()
         }))
-    }
-
-    /// `x.unsqueeze_(1)`: what the method gives is the receiver from here on.
-    pub(super) fn changed_in_place(&mut self, receiver: &Value, name: Ustr, value: &Value, base: ExprId) {
-        let Value::Tensor(before) = receiver else { return };
-        if self.resizes(before, name, base) || !name.ends_with('_') || name.ends_with("__") {
-            return;
-        }
-        let tree = self.here();
-        let is_name = matches!(tree.expr(base).kind, ExprKind::Name(_));
-        let asks = |tensor: &Tensor| tensor.graph.is_live();
-        match value {
-            Value::Tensor(after)
-                if is_name && (before.shape != after.shape || asks(before) != asks(after)) =>
-            {
-                self.assign(base, value.clone());
-            }
-            Value::Tensor(after) if before.range == after.range && before.shape == after.shape => {}
-            _ => self.with_other_numbers(base, value),
-        }
-    }
-
-    /// The numbers of a tensor were changed in place, under its own name or as `x.data` and `x.detach()`.
-    fn with_other_numbers(&mut self, base: ExprId, value: &Value) {
-        let tree = self.here();
-        let target = match tree.expr(base).kind {
-            ExprKind::Attribute { base, name, .. } if name == "data" => base,
-            ExprKind::Call { callee, .. } => match tree.expr(callee).kind {
-                ExprKind::Attribute { base, name, .. } if name == "detach" => base,
-                _ => return,
-            },
-            _ => base,
-        };
-        if !matches!(tree.expr(target).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
-            return;
-        }
-        let Value::Tensor(tensor) = self.eval(target) else { return };
-        let after = value.as_tensor();
-        let range = after.and_then(|after| after.range);
-        let relation = after.and_then(|after| after.relation.clone());
-        let mark = after.map_or(tensor.mark, |after| after.mark);
-        let shape = after.map_or(tensor.shape.clone(), |after| after.shape.clone());
-        self.assign(target, Value::tensor(Tensor { range, relation, mark, shape, ..(*tensor).clone() }));
     }
 
     /// `x += y` changes what `x` is under every other name; under this one it is the sum.

@@ -19,7 +19,9 @@ const UNSEEN: &str = "some layer";
 impl<'p> Interp<'p> {
     /// The children of a container, called in order.
     pub(super) fn sequence(&mut self, object: ObjId, call: &Call) -> Value {
-        let Some(children) = super::stacked::children_in_order(self, object) else { return Value::Unknown };
+        let children = super::stacked::children_in_order(self, object);
+        let seen = self.heap.noted(object, super::stacked::UNSEEN_PART).is_none();
+        let Some(children) = children.filter(|_| seen) else { return Value::Unknown };
         let given = call.arg(0, "input").cloned().unwrap_or_default();
         let module = self.heap.get(object).module();
         let (open, repeats) = module.map_or((false, false), |module| (module.open, module.repeats));

@@ -100,14 +100,6 @@ impl<'p> Interp<'p> {
         })
     }
 
-    /// Whether the constructor of a module of the project runs, itself.
-    pub(super) fn builds_module(&self) -> bool {
-        let Some(frame) = self.frames.last() else { return false };
-        let receiver = frame.receiver.as_ref().and_then(Value::as_obj);
-        frame.site.is_some_and(|(_, name)| name == "__init__")
-            && receiver.is_some_and(|object| self.heap.get(object).module().is_some())
-    }
-
     pub(crate) fn project_forward(&mut self, object: ObjId) -> Option<Rc<Closure>> {
         let mut own = |name: &str| match self.find_attr(object, Ustr::from(name)) {
             Some(Value::Function(closure)) => Some(closure),

@@ -32,7 +32,10 @@ pub(super) fn rehearse_the_rest(interp: &mut Interp<'_>, file: FileId) {
         let key = FnKey { file, function: FnId(index as u32) };
         let ran = [&interp.supposed.entered, &interp.supposed.constructing, &entered];
         let ran = interp.out.called.contains(&key) || ran.iter().any(|keys| keys.contains(&key));
-        if !ran && is_plain(definition) && definition.class.is_none_or(|class| interp.has_instance(file, class)) {
+        if !ran
+            && is_plain(definition)
+            && definition.class.is_none_or(|class| interp.has_instance(file, class))
+        {
             interp.on_a_small_ration(FUEL_OF_ONE, |interp| interp.seed(key, definition));
         }
     }

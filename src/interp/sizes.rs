@@ -2,7 +2,7 @@
 //! variable holds the same one from there on: layers that are told `2 * width` and `width` differ, whatever it is.
 
 use super::{Call, Interp};
-use crate::apis::{Api, Dim, Need, Operand, Transfer};
+use crate::apis::{Api, Dim, Need, Operand};
 use crate::names::Subject;
 use crate::report::{FileId, Place};
 use crate::syntax::*;
@@ -197,6 +197,14 @@ impl<'p> Interp<'p> {
 }
 
 impl<'p> Interp<'p> {
+    /// Whether the constructor of a module of the project runs, itself.
+    pub(super) fn builds_module(&self) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let receiver = frame.receiver.as_ref().and_then(Value::as_obj);
+        frame.site.is_some_and(|(_, name)| name == "__init__")
+            && receiver.is_some_and(|object| self.heap.get(object).module().is_some())
+    }
+
     /// What is read under a path: where a range goes up to it, it is a number, and the same one wherever it is read.
     pub(super) fn named_number(&mut self, expr: ExprId, last: Ustr, value: Value) -> Value {
         let is_open = match &value {
@@ -232,24 +240,6 @@ impl<'p> Interp<'p> {
         let symbol = known.unwrap_or_else(|| self.symbol(&format!("len({path})")));
         self.symbols.paths.lengths.insert(standing, symbol);
         Int::symbol(symbol).given()
-    }
-
-    /// How often a loop goes round that goes through it, `enumerate` and progress bars around it or not.
-    pub(super) fn length_of_iterated(&mut self, iterated: ExprId) -> Int {
-        let tree = self.here();
-        let ExprKind::Call { callee, args } = &tree.expr(iterated).kind else {
-            return self.length_of_path(iterated);
-        };
-        let Some(Arg { kind: ArgKind::Positional, value, .. }) = args.first() else { return Int::Unknown };
-        if !matches!(tree.expr(*callee).kind, ExprKind::Name(_) | ExprKind::Attribute { .. }) {
-            return Int::Unknown;
-        }
-        let goes_through = match self.eval(*callee) {
-            Value::Builtin(name) => name == "enumerate",
-            Value::Api(name) => self.apis.get(name).is_some_and(wraps_iterable),
-            _ => false,
-        };
-        if goes_through { self.length_of_iterated(*value) } else { Int::Unknown }
     }
 
     /// Notes what callers name that is handed to parameters, where nobody knows it.
@@ -334,12 +324,6 @@ impl<'p> Interp<'p> {
             _ => {}
         }
     }
-}
-
-/// Whether a call goes through what it is given: a progress bar, as a function or as a class.
-fn wraps_iterable(api: &Api) -> bool {
-    let makes = api.class.as_ref().and_then(|class| class.makes.as_ref());
-    api.transfer().or(makes.map(|makes| makes.verb)) == Some(Transfer::Iterable)
 }
 
 /// Whether an argument of a layer's constructor is a size: of its input, or of what it learns.

@@ -61,6 +61,10 @@ fn count_of_children(interp: &Interp<'_>, object: ObjId) -> usize {
     next.unwrap_or_else(|| numbered(interp, object).len())
 }
 
+/// Of a stack that was given a part of a class that is not seen, `stack.add_module(name, Block())`: nobody knows what it
+/// computes.
+pub(super) const UNSEEN_PART: Note = Note::new("a part that is not seen");
+
 /// Whether calling a container calls its children, one after the other.
 pub(super) fn is_stack(interp: &Interp<'_>, object: ObjId) -> bool {
     interp.layer_api(object).and_then(Api::transfer) == Some(Transfer::Sequential)

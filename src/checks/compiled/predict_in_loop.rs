@@ -45,7 +45,11 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 fn check(script: &Script, out: &mut Findings) {
     for (at, _) in script.observed_once::<SinglePrediction>() {
         let Some(innermost) = at.loops.last() else { continue };
-        if at.loops.iter().all(|id| script.rehearsal.loop_info(*id).count.known().is_some_and(|count| count < 2)) {
+        if at
+            .loops
+            .iter()
+            .all(|id| script.rehearsal.loop_info(*id).count.known().is_some_and(|count| count < 2))
+        {
             continue;
         }
         // A few predictions to look at cost nothing.

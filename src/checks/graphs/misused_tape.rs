@@ -119,7 +119,8 @@ fn is_behind_block(script: &Script, asked: &Asked) -> bool {
             _ => None,
         })
     };
-    let own = blocks().find(|(_, items)| items.iter().any(|item| draft.expr(item.context).span == asked.tape.span));
+    let own =
+        blocks().find(|(_, items)| items.iter().any(|item| draft.expr(item.context).span == asked.tape.span));
     let is_again = || {
         let name = |context| matches!(draft.expr(context).kind, ExprKind::Name(_));
         blocks().any(|(_, items)| items.iter().any(|item| name(item.context)))

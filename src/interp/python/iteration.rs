@@ -338,9 +338,7 @@ fn tuple(interp: &mut Interp, call: &Call) -> Option<Value> {
     let items = plain_items(interp, value, call.place)?;
     Some(match items.exact {
         Some(exact) => Value::tuple(exact),
-        None => {
-            tuple_of_unknown_length(interp, call.place, items)
-        }
+        None => tuple_of_unknown_length(interp, call.place, items),
     })
 }
 

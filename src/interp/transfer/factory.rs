@@ -3,6 +3,7 @@
 use super::build::*;
 use super::dims::{self, div_ceil};
 use crate::apis::{ParamKind, RangeSpec, Slot};
+use crate::interp::python::is_list;
 use crate::interp::{Interp, Invocation};
 use crate::report::Place;
 use crate::values::*;
@@ -124,6 +125,7 @@ pub(crate) fn legacy(interp: &mut Interp, call: &Invocation) -> Value {
         [] => Value::tensor(blank),
         // A shape is a tuple as any other, and says sizes, not numbers; so does a number of NumPy.
         [Value::Tuple(_) | Value::Unknown] => Value::tensor(blank),
+        [Value::Obj(list)] if is_list(interp, *list, "tuple") => Value::tensor(blank),
         [Value::Tensor(tensor)] if tensor.rank().is_none_or(|rank| rank == 0) => Value::tensor(blank),
         [one] if one.as_int().is_none() => {
             let from = data_of(interp, call, one);

@@ -247,14 +247,10 @@ pub(crate) fn recurrent(interp: &mut Interp, call: &Invocation) -> Value {
         None => Int::Unknown,
     };
     let hidden = int(call, Slot::HiddenSize).filter(|_| !projected).unwrap_or_default();
-    let batch_first = flag(param(call, Slot::BatchFirst));
-    // Who says where the batches are has some.
-    let batched = (batch_first == Some(true)).then_some(&[Int::Unknown, Int::Unknown, Int::Unknown][..]);
-    let batched = batched.filter(|_| input.last.is_some() && !interp.is_packed(&input));
-    let shapes = input.shape.as_deref().or(batched).filter(|_| !projected).and_then(|shape| {
+    let shapes = input.shape.as_deref().filter(|_| !projected).and_then(|shape| {
         let layers = param(call, Slot::NumLayers)
             .map_or(Int::Known(1), |layers| layers.as_int().cloned().unwrap_or_default());
-        recurrent_shapes(shape, &hidden, &layers, &directions, batch_first)
+        recurrent_shapes(shape, &hidden, &layers, &directions, flag(param(call, Slot::BatchFirst)))
     });
     let (output, state) = shapes.unzip();
     let mut result = result(interp, call.place, &[&input]);
