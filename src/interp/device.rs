@@ -67,15 +67,15 @@ impl<'p> Interp<'p> {
         let Some(env) = self.frames.last().map(|frame| frame.env) else { return };
         let (Some(moved), None) = (moving.get(env), leaving.get(env)) else { return };
         let here = self.heap.get(env);
-        let is_moved = |name: Ustr, value: &Value| {
-            let after = moved.attr(name).and_then(Value::as_tensor);
-            value.as_tensor().zip(after).is_some_and(|(before, after)| {
-                let is_loaded = before.device == Device::Cpu && before.source == Source::Data;
-                is_loaded && after.device.is_chosen_gpu() && before.shape == after.shape
-            })
-        };
-        let held: Vec<(Ustr, Value)> =
-            here.attrs.iter().filter(|(name, value)| is_moved(*name, value)).cloned().collect();
+        // Most ways move nothing.
+        let arrived = moved.attrs.iter().filter_map(|(name, after)| {
+            let after = after.as_tensor().filter(|after| after.device.is_chosen_gpu())?;
+            let value = here.attr(*name)?;
+            let before = value.as_tensor()?;
+            let is_loaded = before.device == Device::Cpu && before.source == Source::Data;
+            (is_loaded && before.shape == after.shape).then(|| (*name, value.clone()))
+        });
+        let held: Vec<(Ustr, Value)> = arrived.collect();
         for (name, value) in held {
             let value = self.on_device(&value, Device::Chosen);
             self.heap.get_mut(env).set_attr(name, value);
