@@ -32,10 +32,7 @@ impl<'p> Interp<'p> {
         }
         let tree = self.here();
         match &tree.expr(id).kind {
-            ExprKind::Name(name) => {
-                let value = self.lookup(*name);
-                self.named_number(id, *name, value)
-            }
+            ExprKind::Name(name) => self.looked_up(id, *name),
             ExprKind::Attribute { base, name, .. } => {
                 let holder = self.eval(*base);
                 let place = self.expr_place(id);

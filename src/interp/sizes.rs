@@ -24,6 +24,9 @@ pub(super) struct Calls {
 /// What a path of names stands for: who holds it, how it is written there, and how often it was written before.
 type Standing = (ObjId, Ustr, usize);
 
+/// What the ranges of a file go up to: the last names, and the whole paths.
+type Ranges = (FxHashSet<Ustr>, FxHashSet<Ustr>);
+
 /// Numbers of which nothing is known but the path that names them: `args.epochs`, `len(train_loader)`.
 #[derive(Default)]
 pub(super) struct Paths {
@@ -32,7 +35,7 @@ pub(super) struct Paths {
     /// What callers name that parameters of these frames are given.
     handed: FxHashMap<(ObjId, Ustr), Standing>,
     /// By file: the last names of what its ranges go up to, and the whole paths.
-    ranges: FxHashMap<FileId, Rc<(FxHashSet<Ustr>, FxHashSet<Ustr>)>>,
+    ranges: FxHashMap<FileId, Rc<Ranges>>,
 }
 
 /// So deep in arithmetic a variable is looked for.
@@ -205,6 +208,12 @@ impl<'p> Interp<'p> {
             && receiver.is_some_and(|object| self.heap.get(object).module().is_some())
     }
 
+    /// A name that is read.
+    pub(super) fn looked_up(&mut self, expr: ExprId, name: Ustr) -> Value {
+        let value = self.lookup(name);
+        self.named_number(expr, name, value)
+    }
+
     /// What is read under a path: where a range goes up to it, it is a number, and the same one wherever it is read.
     pub(super) fn named_number(&mut self, expr: ExprId, last: Ustr, value: Value) -> Value {
         let is_open = match &value {
@@ -286,7 +295,7 @@ impl<'p> Interp<'p> {
     }
 
     /// What the ranges of a file go up to: `range(args.epochs)`, `range(1, epochs + 1)`.
-    fn ranges_in(&mut self, file: FileId) -> Rc<(FxHashSet<Ustr>, FxHashSet<Ustr>)> {
+    fn ranges_in(&mut self, file: FileId) -> Rc<Ranges> {
         if let Some(known) = self.symbols.paths.ranges.get(&file) {
             return known.clone();
         }
@@ -302,13 +311,7 @@ impl<'p> Interp<'p> {
         found
     }
 
-    fn paths_of_sum(
-        &self,
-        file: FileId,
-        expr: ExprId,
-        depth: usize,
-        found: &mut (FxHashSet<Ustr>, FxHashSet<Ustr>),
-    ) {
+    fn paths_of_sum(&self, file: FileId, expr: ExprId, depth: usize, found: &mut Ranges) {
         let Expr { kind, span } = self.tree(file).expr(expr);
         match kind {
             ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Sub, left, right } if depth > 0 => {
