@@ -47,6 +47,12 @@ impl Default for Loaded {
 pub(crate) const OWN_CLASS: &str = "__class__";
 
 impl<'p> Interp<'p> {
+    /// A name that is read.
+    pub(super) fn looked_up(&mut self, expr: ExprId, name: Ustr) -> Value {
+        let value = self.lookup(name);
+        self.named_number(expr, name, value)
+    }
+
     pub(super) fn lookup(&mut self, name: Ustr) -> Value {
         let mut env = self.frames.last().map(|frame| frame.env);
         while let Some(here) = env {

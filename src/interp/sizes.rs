@@ -208,12 +208,6 @@ impl<'p> Interp<'p> {
             && receiver.is_some_and(|object| self.heap.get(object).module().is_some())
     }
 
-    /// A name that is read.
-    pub(super) fn looked_up(&mut self, expr: ExprId, name: Ustr) -> Value {
-        let value = self.lookup(name);
-        self.named_number(expr, name, value)
-    }
-
     /// What is read under a path: where a range goes up to it, it is a number, and the same one wherever it is read.
     pub(super) fn named_number(&mut self, expr: ExprId, last: Ustr, value: Value) -> Value {
         let is_open = match &value {
