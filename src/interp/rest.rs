@@ -48,11 +48,7 @@ pub(super) fn rehearse_the_rest(interp: &mut Interp<'_>, file: FileId) {
 
 /// The instances that the script itself has made of its classes, the last of each.
 fn made_instances(interp: &Interp) -> FxHashMap<ObjId, ObjId> {
-    let objects = (0..interp.heap.len() as u32).map(ObjId);
-    let by_class = objects.filter_map(|object| match interp.heap.get(object).class {
-        ClassRef::Project(class) => Some((class, object)),
-        _ => None,
-    });
+    let by_class = interp.project_instances(interp.heap.len() as u32);
     by_class.filter(|(class, _)| !interp.supposed.instances.contains_key(class)).collect()
 }
 

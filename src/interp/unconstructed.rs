@@ -101,15 +101,19 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// The instances of classes of the project among the objects before one, in their order, with their classes.
+    pub(super) fn project_instances(&self, until: u32) -> impl Iterator<Item = (ObjId, ObjId)> {
+        (0..until).map(ObjId).filter_map(|object| match self.heap.get(object).class {
+            ClassRef::Project(class) => Some((class, object)),
+            _ => None,
+        })
+    }
+
     /// The only class that the script makes instances of among those that inherit from a class, where it makes none of
     /// the class itself: what the constructor of the heir sets, methods of the base find.
     fn only_heir(&mut self, base: ObjId) -> Option<ObjId> {
-        let mut classes: FxHashSet<ObjId> = FxHashSet::default();
-        for object in (0..self.supposed.scripted).map(ObjId) {
-            if let ClassRef::Project(class) = self.heap.get(object).class {
-                classes.insert(class);
-            }
-        }
+        let classes: FxHashSet<ObjId> =
+            self.project_instances(self.supposed.scripted).map(|(class, _)| class).collect();
         self.burn_over(self.supposed.scripted as usize);
         let is_heir = |class: &ObjId| self.lineage(ClassRef::Project(*class)).contains(&Base::Project(base));
         let mut heirs = classes.into_iter().filter(is_heir);

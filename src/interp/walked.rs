@@ -161,10 +161,9 @@ pub(super) fn record_of(interp: &mut Interp, call: ExprId, value: Value) -> Valu
         created: interp.epoch,
         ..Tensor::default()
     });
-    match value.as_obj() {
-        Some(known) => fill(interp, known, Key::Str(Rc::from(key.as_str())), loss),
-        None => return record(interp, place, Rc::from(key.as_str()), loss),
-    }
+    let key = Rc::from(key.as_str());
+    let Some(known) = value.as_obj() else { return record(interp, place, key, loss) };
+    fill(interp, known, Key::Str(key), loss);
     value
 }
 

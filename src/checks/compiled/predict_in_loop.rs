@@ -5,7 +5,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Declared, Interp};
 use crate::report::{Confidence, Severity};
-use crate::trace::At;
+use crate::trace::{At, LoopId};
 use crate::values::Int;
 
 pub(super) static RULE: Rule = Rule {
@@ -45,11 +45,8 @@ fn effect(cx: &mut Interp<'_>, declared: &Declared<'_>) {
 fn check(script: &Script, out: &mut Findings) {
     for (at, _) in script.observed_once::<SinglePrediction>() {
         let Some(innermost) = at.loops.last() else { continue };
-        if at
-            .loops
-            .iter()
-            .all(|id| script.rehearsal.loop_info(*id).count.known().is_some_and(|count| count < 2))
-        {
+        let count = |id: &LoopId| script.rehearsal.loop_info(*id).count.known();
+        if at.loops.iter().all(|id| count(id).is_some_and(|count| count < 2)) {
             continue;
         }
         // A few predictions to look at cost nothing.

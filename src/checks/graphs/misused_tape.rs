@@ -53,11 +53,11 @@ fn differentiated(cx: &mut Interp<'_>, declared: &Declared<'_>) {
     let Some(tape) = call.get("self").as_obj() else { return };
     let object = cx.heap.get(tape);
     let (made, epoch) = (object.site, object.epoch);
+    let once = matches!(object.attr(Ustr::from("persistent")), Some(Value::Bool(Some(false))));
     if let Some(computed) = call.get("target").as_tensor().and_then(|target| target.made) {
         cx.observe(place, Asked { tape: made, computed }, Confidence::High);
     }
-    let object = cx.heap.get(tape);
-    if !matches!(object.attr(Ustr::from("persistent")), Some(Value::Bool(Some(false)))) {
+    if !once {
         return;
     }
     let spent = cx.heap.state::<Spent>().cloned().unwrap_or_default();

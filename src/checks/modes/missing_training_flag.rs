@@ -94,8 +94,8 @@ const TOLD_WHEN_BUILT: Note = Note::new("told when built");
 fn layered(cx: &mut Interp<'_>, layer: &LayerCall<'_>) {
     let mut running = cx.remember(|forwards: &mut Forwards| forwards.running);
     let Some(running) = &mut running else {
-        let told = layer.call.keywords.iter().find(|(name, _)| name.as_str() == "training");
-        if told.is_some_and(|(_, passed)| matches!(passed.value, Value::Bool(Some(_)))) {
+        let told = layer.call.keyword("training");
+        if told.is_some_and(|passed| matches!(passed.value, Value::Bool(Some(_)))) {
             cx.heap.note(layer.layer, TOLD_WHEN_BUILT, Value::None);
         }
         return;

@@ -81,11 +81,10 @@ fn told_apart(cx: &mut Interp<'_>, unpacked: &Unpacked<'_>) {
 
 /// `metric.add_batch(predictions=predictions, references=labels)`: what was chosen, and something that no model gave.
 fn handed(cx: &mut Interp<'_>, method: &UnknownMethod<'_>) {
-    let places = cx.remember(|chosen: &mut Chosen| chosen.0.clone());
-    let is_chosen = |value: &&Value| {
-        value.as_tensor().and_then(|tensor| tensor.made).is_some_and(|made| places.contains(&made))
-    };
-    let (choices, others): (Vec<&Value>, Vec<&Value>) = method.call.values().partition(is_chosen);
+    let made = |value: &Value| value.as_tensor().and_then(|tensor| tensor.made);
+    let (choices, others): (Vec<&Value>, Vec<&Value>) = cx.remember(|chosen: &mut Chosen| {
+        method.call.values().partition(|value| made(value).is_some_and(|made| chosen.0.contains(&made)))
+    });
     let may_be_labels =
         |value: &&Value| !is_by_model(value) && (value.is_unknown() || value.as_tensor().is_some());
     if !choices.is_empty() && others.iter().any(may_be_labels) {
