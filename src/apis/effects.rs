@@ -58,6 +58,7 @@ vocabulary! {
     RequiresGrad "requires-grad" (X Flag) "whether gradients are wanted, in place";
     Restore "restore" (X [Value]) "its parameters get values from elsewhere, or those of a state dict";
     Schedule "schedule" (Scheduler [Epoch]) "goes on to the next learning rate, or to that of an epoch";
+    ScoreOn "score-on" (Data) "the framework scores a model on the batches of a loader";
     Seed "seed" (X) "random numbers begin anew from x";
     SetEpoch "set-epoch" (Sampler) "from here on another order";
     Spawn "spawn" (F [Args]) "calls back in processes of their own, with the rank in front of the arguments";

@@ -1,7 +1,9 @@
 //! Assignments: targets of every form, unpacking, deletion.
 //! A number that gets a name remembers the name and the place.
 
-use super::{Assignment, Augment, Interp, Unpacked, Update, heads, python, roles::is_guessed, switches};
+use super::{
+    Assignment, Augment, Interp, Unpacked, Update, drawn, heads, python, roles::is_guessed, switches,
+};
 use crate::apis::{Role, Verb};
 use crate::names::{Subject, subject_of};
 use crate::report::{Confidence, Place};
@@ -24,7 +26,8 @@ impl<'p> Interp<'p> {
             frame.unpacks = None;
         }
         for target in targets {
-            let result = RefCell::new(self.unpacked_batch(*target, value, &result));
+            let batch = self.unpacked_batch(*target, value, &result);
+            let result = RefCell::new(drawn::for_hook(self, *target, value, batch));
             let assignment = Assignment { target: *target, value, began, result };
             self.on_assign(&assignment);
             let named = self.named(*target, value, assignment.result.into_inner());

@@ -57,7 +57,9 @@ impl<'p> Interp<'p> {
             given => given,
         };
         let apply = |value, step: &Value| self.call_value(step, &Call::with(call.place, [value]));
-        steps.iter().fold(given, apply)
+        let made = steps.iter().fold(given, apply);
+        // `transform(image, boxes)` gives both again.
+        if call.rest.is_empty() { made } else { Value::Unknown }
     }
 
     /// Whether something makes tensors of images, and takes nothing else.
@@ -255,16 +257,27 @@ impl<'p> Interp<'p> {
         self.made_of_tree(&call.with_first(tree.clone())).unwrap_or_default()
     }
 
+    /// Whether a method is the one in which a framework trains, whoever goes back.
+    pub(super) fn trains_in(&self, receiver: &Value, method: Ustr) -> bool {
+        receiver.as_obj().is_some_and(|object| self.walking_bases(object, method).next().is_some())
+    }
+
     /// Whether the framework walks what a method gives.
     pub(super) fn gives_loss(&self, receiver: &Value, method: Ustr) -> bool {
-        let Some(object) = receiver.as_obj().map(|object| self.heap.get(object)) else { return false };
+        let Some(object) = receiver.as_obj() else { return false };
         let refuses = |class: Ustr| {
-            let mut set = object.attrs.iter().filter(|(_, value)| matches!(value, Value::Bool(Some(false))));
+            let attrs = &self.heap.get(object).attrs;
+            let mut set = attrs.iter().filter(|(_, value)| matches!(value, Value::Bool(Some(false))));
             set.any(|(name, _)| self.apis.walks_while(class, *name))
         };
-        self.lineage(object.class).into_iter().any(|base| match base {
-            Base::Api(name) => self.apis.walks(name, method) && !refuses(name),
-            _ => false,
+        self.walking_bases(object, method).any(|base| !refuses(base))
+    }
+
+    /// The frameworks' classes above an object that walk what this method gives, if they are not told otherwise.
+    fn walking_bases(&self, object: ObjId, method: Ustr) -> impl Iterator<Item = Ustr> {
+        self.lineage(self.heap.get(object).class).into_iter().filter_map(move |base| match base {
+            Base::Api(name) => self.apis.walks(name, method).then_some(name),
+            _ => None,
         })
     }
 
@@ -301,9 +314,9 @@ impl<'p> Interp<'p> {
         if let Value::Float(None) = loss {
             let at = self.returned_last(hook, place);
             let number = self.number_as_loss(at);
-            return self.note_walked(&number, at);
+            return self.note_walked(&number, true, at);
         }
-        self.note_walked(&loss, place);
+        self.note_walked(&loss, true, place);
     }
 
     /// What a hook returns at its end.

@@ -1,9 +1,10 @@
 //! What a training draws from something unknown: no batch of it is in a graph. A step changes the weights that a graph
-//! would have saved, and a pass over the same batches would go through it again, so nobody keeps one in there.
+//! would have saved, and a pass over the same batches would go through it again, so nobody keeps one in there. The same
+//! goes for the batch that a framework gives to a hook.
 
-use super::Interp;
+use super::{Interp, lineage::Base};
 use crate::apis::{Role, Verb};
-use crate::names::Module;
+use crate::names::{Module, Subject};
 use crate::report::Confidence;
 use crate::syntax::*;
 use crate::values::*;
@@ -15,6 +16,34 @@ pub(super) fn by_training(interp: &mut Interp, target: ExprId, iter: ExprId, ite
         return item;
     }
     as_data(interp, target, item)
+}
+
+/// `x, y = batch`, in a method that a framework calls for each batch: what it is given is data as well.
+pub(super) fn for_hook(interp: &Interp, target: ExprId, written: ExprId, batch: Value) -> Value {
+    match batch {
+        Value::Unknown if is_batch_of_hook(interp, written) => as_data(interp, target, batch),
+        known => known,
+    }
+}
+
+/// Whether an expression is the first parameter of a hook that runs, which was bound only once.
+fn is_batch_of_hook(interp: &Interp, written: ExprId) -> bool {
+    let Some(frame) = interp.frames.last() else { return false };
+    let receiver = frame.receiver.as_ref().and_then(Value::as_obj);
+    let (ExprKind::Name(name), Some(key), Some(object)) =
+        (&interp.here().expr(written).kind, frame.function, receiver)
+    else {
+        return false;
+    };
+    let module = interp.module(frame.file);
+    let hook = module.tree.function(key);
+    let subject = Subject::Local(Some(key), *name);
+    hook.params.get(1).is_some_and(|param| param.name == *name)
+        && module.relations().bindings(subject).next().is_none()
+        && interp
+            .lineage(interp.heap.get(object).class)
+            .into_iter()
+            .any(|base| matches!(base, Base::Api(class) if interp.apis.runs_each_batch(class, hook.name)))
 }
 
 /// Whether what a loop goes through was there before it: what a call gives that is not seen may be made on the way,

@@ -71,11 +71,9 @@ impl<'p> Interp<'p> {
                     super::stacked::add_layer(self, &arg(0), &arg(1), before.as_ref());
                 }
                 Verb::DefaultDevice => self.default_device_from_here(&arg(0)),
+                Verb::ScoreOn => self.note_gone_through(&arg(0), false, call.place, Confidence::High),
                 Verb::GradMode => self.ambient.grad = self.truth(&arg(0)),
-                Verb::Walk => {
-                    self.walk(&arg(0));
-                    self.note_walked(&arg(0), call.place);
-                }
+                Verb::Walk => self.walk_for_values(&arg(0), call.place),
                 Verb::AddParams => self.add_params(&arg(0), &arg(1), call.place),
                 Verb::Spawn => self.spawn(&arg(0), &arg(1), call.place),
                 Verb::Zero => self.zero(&arg(0), call.place),

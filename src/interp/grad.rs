@@ -159,11 +159,17 @@ impl<'p> Interp<'p> {
         self.on_unknown_backward(());
     }
 
-    /// A loss whose gradients are taken as values.
-    pub(super) fn note_walked(&mut self, loss: &Value, place: Place) {
+    /// Gradients of a loss are taken as values.
+    pub(super) fn walk_for_values(&mut self, loss: &Value, place: Place) {
+        self.walk(loss);
+        self.note_walked(loss, false, place);
+    }
+
+    /// A loss whose gradients are taken as values, or that a framework goes back through as a hook returned it.
+    pub(super) fn note_walked(&mut self, loss: &Value, returned: bool, place: Place) {
         match loss.bare() {
             Value::Tensor(loss) => {
-                self.see(place, Sight::Walked { loss: loss.clone() }, loss.confidence);
+                self.see(place, Sight::Walked { loss: loss.clone(), returned }, loss.confidence);
             }
             _ => self.see(place, Sight::BlindWalk, Confidence::High),
         }

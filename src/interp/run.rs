@@ -339,8 +339,9 @@ impl<'p> Interp<'p> {
         self.supposed.seeded = Some(key);
         // A framework that owns the loop decides whether gradients are recorded in its hooks.
         let owned = receiver.as_ref().and_then(Value::as_obj).is_some_and(|object| self.is_owned(object));
+        let trains = receiver.as_ref().is_some_and(|receiver| self.trains_in(receiver, definition.name));
         let gives_loss = receiver.as_ref().is_some_and(|receiver| self.gives_loss(receiver, definition.name));
-        if owned && !gives_loss || self.was_cut_without_grad(key) || self.supposed.beside_training {
+        if owned && !trains || self.was_cut_without_grad(key) || self.supposed.beside_training {
             self.ambient.grad = None;
         }
         if self.is_of_a_suite(key.file) {
@@ -365,7 +366,7 @@ impl<'p> Interp<'p> {
             if makes {
                 value = beside_inputs::given_anywhere(self, closure, param, value);
             }
-            if gives_loss {
+            if trains {
                 value = self.as_hooks_are_called(closure, param, value);
             }
             let place = Place::new(closure.file, param.span);

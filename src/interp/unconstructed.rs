@@ -172,12 +172,17 @@ impl<'p> Interp<'p> {
         if !trains && !of_base(&|name| self.apis.scores_on(name, method)) {
             return;
         }
-        let given = match result.bare() {
+        self.note_gone_through(result, trains, place, self.heap.get(object).confidence);
+    }
+
+    /// A framework goes through a loader, or through several of them, and trains on what it gives or scores a model.
+    pub(super) fn note_gone_through(&mut self, given: &Value, trains: bool, place: Place, sure: Confidence) {
+        let given = match given.bare() {
             Value::Tuple(items) => items.to_vec(),
             Value::Obj(held) => match &self.heap.get(*held).state {
                 State::List(items) => items.exact.clone().unwrap_or_default(),
                 State::Dict(entries) => entries.known.iter().map(|(_, value)| value.clone()).collect(),
-                _ => vec![result.clone()],
+                _ => vec![given.clone()],
             },
             _ => Vec::new(),
         };
@@ -185,7 +190,7 @@ impl<'p> Interp<'p> {
         let loaders: Vec<ObjId> = given.iter().filter_map(Value::as_obj).filter(is_loader).collect();
         for loader in loaders {
             let sight = Sight::GoneThrough { loader, trains };
-            self.see(place, sight, self.heap.get(object).confidence);
+            self.see(place, sight, sure);
         }
     }
 

@@ -247,7 +247,7 @@ pub enum Sight {
     /// `backward` on a tensor.
     Backward { loss: Rc<Tensor>, has_gradient: bool },
     /// Gradients of this were asked for as values; nothing accumulates.
-    Walked { loss: Rc<Tensor> },
+    Walked { loss: Rc<Tensor>, returned: bool },
     /// A backward of something that we do not see: it may walk any graph.
     BlindBackward,
     /// Gradients of something that we do not see were asked for as values.

@@ -74,7 +74,7 @@ fn check(script: &Script, out: &mut Findings) {
     let losses: Vec<&Tensor> = script
         .sightings()
         .filter_map(|(_, sight)| match sight {
-            Sight::Backward { loss, .. } => Some(&**loss),
+            Sight::Backward { loss, .. } | Sight::Walked { loss, .. } => Some(&**loss),
             _ => None,
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use crate::facts::{Places, Script};
 use crate::report::{Confidence, Place};
-use crate::trace::{At, Effect, LoopId, Node, Sight};
+use crate::trace::{At, Effect, LoopId, Node, Sight, visits};
 use crate::values::{DetachPoint, Graph, Heap, Learned, ObjId, ObjSet, OptimizerState, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
@@ -94,13 +94,16 @@ fn is_dry_run(script: &Script, at: &At, loss: &Tensor) -> bool {
     loss.is_leaf && !at.loops.iter().any(|id| script.runs_models_in(*id))
 }
 
-/// `return loss.detach()` where the framework goes back through what a method returns.
+/// `return loss.detach()`, or of an output that was detached, where the framework goes back through what a method
+/// returns.
 fn returned_losses(script: &Script) -> Vec<DetachedLoss> {
     let mut seen = Places::default();
     let mut found = Vec::new();
     for (at, sight) in script.sightings() {
-        let Sight::Walked { loss } = sight else { continue };
-        let Some(point) = just_detached(loss).filter(|_| is_detached(loss)) else { continue };
+        let Sight::Walked { loss, returned } = sight else { continue };
+        let cut = || loss.detach_points.as_ref().filter(|_| *returned && matches!(loss.graph, Graph::None));
+        let point = just_detached(loss).or_else(|| cut()?.iter().find(|point| !point.lost.is_empty()));
+        let Some(point) = point.filter(|_| is_detached(loss)) else { continue };
         if seen.insert(point.place) {
             found.push(DetachedLoss {
                 at: At { place: point.place, confidence: at.confidence.min(loss.confidence), ..at.clone() },
@@ -125,56 +128,114 @@ pub(in crate::checks) fn broken_graphs(script: &Script) -> Vec<BrokenGraph> {
     if script.rehearsal.blind_backward {
         return Vec::new();
     }
-    let stepping = stepping(script);
+    let cuts = Cuts { script, stepping: stepping(script), applied: applied(script), all: cuts(script) };
     let mut seen = Places::default();
     let mut found = Vec::new();
-    for (at, sight) in script.sightings() {
-        let Sight::Backward { loss, .. } = sight else { continue };
-        if !loss.graph.is_live() || is_detached(loss) {
+    for cut in &cuts.all {
+        let Some(part) = cuts.lost_for_good(cut) else { continue };
+        if !seen.insert(cut.point.place) {
             continue;
         }
-        for point in loss.detach_points.iter().flat_map(|detach_points| detach_points.iter()) {
-            let Some(part) = lost_for_good(script, point, &stepping) else { continue };
-            if !seen.insert(point.place) {
-                continue;
-            }
-            let confidence = at.confidence.min(loss.confidence).min(Confidence::Medium);
-            found.push(BrokenGraph {
-                at: At { place: point.place, calls: Rc::from([]), confidence, ..at.clone() },
-                by: point.by,
-                part,
-                backward: at.place,
-            });
-        }
+        let at = cut.at;
+        let confidence = at.confidence.min(cut.loss.confidence).min(Confidence::Medium);
+        found.push(BrokenGraph {
+            at: At { place: cut.point.place, calls: Rc::from([]), confidence, ..at.clone() },
+            by: cut.point.by,
+            part,
+            backward: at.place,
+        });
     }
     found
 }
 
-/// What a detach point costs that an optimizer is to train, and nothing else leads to.
-fn lost_for_good(script: &Script, point: &DetachPoint, stepping: &[Stepping]) -> Option<String> {
-    let heap = &script.rehearsal.heap;
-    let trained = |part: ObjId| {
-        stepping.iter().any(|step| {
-            let Some(state) = step.optimizer.and_then(|optimizer| heap.get(optimizer).optimizer()) else {
-                return false;
-            };
-            state.owns.iter().any(|owner| heap.descendants(owner).contains(part))
-        })
-    };
-    // Features of a model from elsewhere, and what runs where no gradients are recorded, are frozen on purpose.
-    point.by?;
-    let asks = |part: ObjId| {
-        let own = |weights| weights != Learned::Opaque;
-        heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
-    };
-    // What a forward gives in an object of its own, a distribution, leads to the layers and not to the module.
-    let (reached, walked) = (&script.rehearsal.reached, &script.rehearsal.walked);
-    let reached = |part: ObjId| reached.contains(&part) || all_within(heap, part, walked);
-    if point.lost.iter().any(reached) {
-        return None;
+/// What was detached on the way to a loss that otherwise learns.
+struct Cut<'s> {
+    point: &'s DetachPoint,
+    loss: &'s Tensor,
+    at: &'s At,
+}
+
+struct Cuts<'s> {
+    script: &'s Script<'s>,
+    stepping: Vec<Stepping>,
+    /// Backward passes, and what steps next after each.
+    applied: Vec<(Place, Option<ObjId>)>,
+    all: Vec<Cut<'s>>,
+}
+
+fn cuts<'s>(script: &'s Script<'s>) -> Vec<Cut<'s>> {
+    let mut all = Vec::new();
+    for (at, sight) in script.sightings() {
+        let Sight::Backward { loss, .. } = sight else { continue };
+        if loss.graph.is_live() && !is_detached(loss) {
+            let points = loss.detach_points.iter().flat_map(|points| points.iter());
+            all.extend(points.map(|point| Cut { point, loss, at }));
+        }
     }
-    let part = point.lost.iter().find(|part| asks(*part) && trained(*part))?;
-    Some(name_of_part(script, part))
+    all
+}
+
+fn applied(script: &Script) -> Vec<(Place, Option<ObjId>)> {
+    let mut all = Vec::new();
+    for entry in &script.rehearsal.entries {
+        let wanted = |effect: &Effect| {
+            matches!(effect, Effect::Backward { .. } | Effect::Step { .. } | Effect::UnseenStep)
+        };
+        let mut waiting: Vec<Place> = Vec::new();
+        for visit in visits(&entry.nodes, wanted) {
+            match visit.event.effect {
+                Effect::Backward { .. } => waiting.push(visit.event.place),
+                Effect::Step { optimizer, .. } => {
+                    all.extend(waiting.drain(..).map(|backward| (backward, Some(optimizer))));
+                }
+                _ => all.extend(waiting.drain(..).map(|backward| (backward, None))),
+            }
+        }
+    }
+    all
+}
+
+impl Cuts<'_> {
+    /// What a detach point costs that an optimizer is to train, and nothing else leads to.
+    fn lost_for_good(&self, cut: &Cut) -> Option<String> {
+        let heap = &self.script.rehearsal.heap;
+        let trained = |part: ObjId| self.stepping.iter().any(|step| owns(heap, step.optimizer, part));
+        let point = cut.point;
+        // Features of a model from elsewhere, and what runs where no gradients are recorded, are frozen on purpose.
+        point.by?;
+        let asks = |part: ObjId| {
+            let own = |weights| weights != Learned::Opaque;
+            heap.get(part).module().is_some_and(|module| module.frozen == Some(false) && own(module.weights))
+        };
+        // What a forward gives in an object of its own, a distribution, leads to the layers and not to the module.
+        let (reached, walked) = (&self.script.rehearsal.reached, &self.script.rehearsal.walked);
+        let reached = |part: ObjId| reached.contains(&part) || all_within(heap, part, walked);
+        if point.lost.iter().any(reached) {
+            return None;
+        }
+        let part = point
+            .lost
+            .iter()
+            .find(|part| asks(*part) && trained(*part) && !self.is_lost_elsewhere(cut, *part))?;
+        Some(name_of_part(self.script, part))
+    }
+
+    /// Whether a part is not to learn of this loss, but of another, which loses it at a point of its own.
+    fn is_lost_elsewhere(&self, cut: &Cut, part: ObjId) -> bool {
+        let heap = &self.script.rehearsal.heap;
+        let trains = |cut: &Cut| {
+            let mut after = self.applied.iter().filter(|(backward, _)| *backward == cut.at.place);
+            after.any(|(_, optimizer)| optimizer.is_none() || owns(heap, *optimizer, part))
+        };
+        let loses = |other: &&Cut| other.point.place != cut.point.place && other.point.lost.contains(part);
+        !trains(cut) && self.all.iter().filter(loses).any(trains)
+    }
+}
+
+/// Whether what an optimizer steps has a part in it.
+fn owns(heap: &Heap, optimizer: Option<ObjId>, part: ObjId) -> bool {
+    let state = optimizer.and_then(|optimizer| heap.get(optimizer).optimizer());
+    state.is_some_and(|state| state.owns.iter().any(|owner| heap.descendants(owner).contains(part)))
 }
 
 /// Whether backward passes go to all layers within a module that learn, if it has any.

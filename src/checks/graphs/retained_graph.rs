@@ -208,7 +208,7 @@ fn trains_in_call(script: &Script, at: &At, kept: &Tensor) -> bool {
     };
     script.passes().any(|(other, sight)| {
         // What a step returns is walked by the framework that called it.
-        let (Sight::Backward { loss, .. } | Sight::Walked { loss }) = sight else { return false };
+        let (Sight::Backward { loss, .. } | Sight::Walked { loss, .. }) = sight else { return false };
         other.seeded == at.seeded && other.loops.is_empty() && is_of_kept(loss)
     })
 }

@@ -132,7 +132,7 @@ pub(super) fn unsafe_operations(script: &Script, fault: Fault) -> Vec<UnsafeOper
     let mut found = Vec::new();
     let mut seen = Places::default();
     let walked = script.sightings().filter_map(|(at, sight)| match sight {
-        Sight::Backward { loss, .. } | Sight::Walked { loss } => Some((at, loss)),
+        Sight::Backward { loss, .. } | Sight::Walked { loss, .. } => Some((at, loss)),
         _ => None,
     });
     let offered = script.observed::<Offered>().map(|(at, offered)| (at, &offered.loss, Some(offered)));
