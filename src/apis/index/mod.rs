@@ -150,7 +150,7 @@ impl Index {
                 return Step::Elsewhere { path, span: entry.span, open };
             }
             let keywords = match more {
-                More::Params(params) => Some(keywords(params, open)),
+                More::Params(params) => Some(keywords(params, outside(open, entry.span))),
                 _ => None,
             };
             holder = Some(Known { path: path[..end].to_owned(), span: entry.span, unsure: open, keywords });
@@ -219,6 +219,17 @@ fn joined(a: Option<Span>, b: Option<Span>) -> Option<Span> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Span { first: a.first.min(b.first), last: a.last.max(b.last) }),
         (a, b) => a.or(b),
+    }
+}
+
+/// The releases in which something may be there and is not listed, where it is listed in those of a span.
+fn outside(open: Option<Span>, listed: Span) -> Option<Span> {
+    let open = open?;
+    match (open.first < listed.first, open.last > listed.last) {
+        (true, true) => Some(open),
+        (true, false) => Some(Span { first: open.first, last: listed.first - 1 }),
+        (false, true) => Some(Span { first: listed.last + 1, last: open.last }),
+        (false, false) => None,
     }
 }
 
