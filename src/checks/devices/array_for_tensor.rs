@@ -6,7 +6,7 @@ use crate::facts::{Findings, Script};
 use crate::interp::{AppliedLayer, Checker, Interp, Invocation};
 use crate::report::{Confidence, Place, Severity};
 use crate::trace::At;
-use crate::values::{ClassRef, ObjId, Tensor};
+use crate::values::{ClassRef, ObjId, State, Tensor, Value};
 use std::rc::Rc;
 use ustr::Ustr;
 
@@ -21,13 +21,25 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-pub(super) static CHECKER: Checker =
-    Checker { on_call: Some(called), on_layer_applied: Some(applied), on_end: Some(tell), ..Checker::SILENT };
+pub(super) static CHECKER: Checker = Checker {
+    on_call: Some(called),
+    on_layer_applied: Some(applied),
+    on_arguments: Some(collected),
+    on_end: Some(tell),
+    ..Checker::SILENT
+};
 
-/// An array where a tensor has to be.
+/// An array, or a list, where a tensor has to be.
 struct ArrayGiven {
     to: Rc<str>,
     made: Option<Place>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Array,
+    List,
 }
 
 /// An array with negative strides that is to become a tensor.
@@ -86,6 +98,27 @@ fn applied(cx: &mut Interp<'_>, applied: &AppliedLayer<'_>) {
     note(cx, applied.call, Some(applied.layer), &array);
 }
 
+/// `TensorDataset(np_images, labels)`
+fn collected(cx: &mut Interp<'_>, call: &Invocation<'_>) {
+    let makes = call.api.class.as_ref().and_then(|class| class.makes.as_ref());
+    if makes.is_none_or(|makes| makes.verb != Transfer::TensorDataset) || cx.is_provided_for() {
+        return;
+    }
+    let given = call.rest.iter().find_map(|given| match given.bare() {
+        Value::Tensor(array) if array.is_array => Some((array.made, Kind::Array, array.confidence)),
+        Value::Obj(object) => {
+            let here = cx.heap.get(*object);
+            let is_list = matches!(here.state, State::List(_)) && !cx.heap.is_merged(*object);
+            is_list.then_some((Some(here.site), Kind::List, here.confidence))
+        }
+        _ => None,
+    });
+    if let Some((made, kind, confidence)) = given {
+        let to = Rc::from(call.api.name.rsplit('.').next().unwrap_or_default());
+        cx.observe(call.place, ArrayGiven { to, made, kind }, confidence);
+    }
+}
+
 fn note(cx: &mut Interp<'_>, call: &Invocation<'_>, layer: Option<ObjId>, array: &Tensor) {
     if cx.apis.is_copying(call.api.name) || call.open || cx.is_provided_for() {
         return;
@@ -100,7 +133,7 @@ fn note(cx: &mut Interp<'_>, call: &Invocation<'_>, layer: Option<ObjId>, array:
         None => Rc::from(call.api.name.rsplit('.').next().unwrap_or_default()),
     };
     let confidence = array.confidence.min(sure);
-    cx.observe(call.place, ArrayGiven { to, made: array.made }, confidence);
+    cx.observe(call.place, ArrayGiven { to, made: array.made, kind: Kind::Array }, confidence);
 }
 
 fn check(script: &Script, out: &mut Findings) {
@@ -108,15 +141,27 @@ fn check(script: &Script, out: &mut Findings) {
         if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
         }
-        let message =
-            format!("`{}` raises an error: it expects a tensor and receives a NumPy array", given.to);
+        let (what, help) = match given.kind {
+            Kind::Array => {
+                ("NumPy array", "convert it with `torch.from_numpy(...)`, or call it before `.numpy()`")
+            }
+            Kind::List => {
+                ("list", "make one tensor of it: `torch.stack(...)`, or `torch.tensor(...)` of numbers")
+            }
+        };
+        let message = format!("`{}` raises an error: it expects a tensor and receives a {what}", given.to);
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
         if let Some(made) = at.beside(given.made) {
-            finding = finding.because(made, "the array is created here");
+            finding = finding
+                .because(made, format!("the {} is created here", what.rsplit(' ').next().unwrap_or(what)));
         }
-        let finding = finding
-            .note("PyTorch raises an `AttributeError` or a `TypeError`, such as `must be Tensor, not numpy.ndarray`")
-            .help("convert it with `torch.from_numpy(...)`, or call it before `.numpy()`");
+        let note = match given.kind {
+            Kind::Array => {
+                "PyTorch raises an `AttributeError` or a `TypeError`, such as `must be Tensor, not numpy.ndarray`"
+            }
+            Kind::List => "Python raises `AttributeError: 'list' object has no attribute 'size'`",
+        };
+        let finding = finding.note(note).help(help);
         out.push(finding, at);
     }
     for (at, Backwards { to, turned }) in script.observed_once::<Backwards>() {

@@ -2,6 +2,7 @@
 //! placed is unknown.
 
 use super::brought_back::brought_back;
+use super::fetching::a_model_fetches;
 use super::forwards::Forwards;
 use super::stranded::{innermost, may_be_left, note_stranded, note_stranded_input};
 use crate::apis::{Apply, Need, Operand, Role, Transfer, Verb};
@@ -167,8 +168,9 @@ fn meet_layer(cx: &mut Interp<'_>, called: &LayerCall<'_>) {
         return;
     }
     let Some(input) = inputs.iter().find(apart).cloned() else { return };
-    let may_fetch = |cx: &mut Interp<'_>| {
-        is_part_of_batch(&input) && (!is_left_behind(cx, &input) || cx.is_only_loaded(&input))
+    let may_fetch = |cx: &mut Interp<'_>| match is_part_of_batch(&input) {
+        true => !is_left_behind(cx, &input) || cx.is_only_loaded(&input),
+        false => a_model_fetches(cx),
     };
     if cx.is_just(object, Role::Module) && may_fetch(cx) {
         return;
@@ -348,7 +350,8 @@ fn is_left_behind(cx: &Interp<'_>, part: &Tensor) -> bool {
     let around = module.relations().innermost_loop(made.span);
     let beside = |call: ExprId| around.is_none_or(|around| around.contains(module.tree.expr(call).span));
     let is_moved = acts.any(|act| act.method.is_some_and(|method| cx.sends(method)) && beside(act.call));
-    is_tensor && !is_moved && !cx.running().any(|frame| cx.apis.scatters(&cx.module(frame.file).source.text))
+    let is_scattered = || cx.running().any(|frame| cx.apis.scatters(&cx.module(frame.file).source.text));
+    is_tensor && !is_moved && !is_scattered() && !a_model_fetches(cx)
 }
 
 /// What is only taken for a loss, of an output and a target.

@@ -7,9 +7,11 @@ mod device_compared_to_string;
 mod device_mismatch;
 mod dtype_mismatch;
 mod dtypes;
+mod fetching;
 mod forwards;
 mod handlers;
 mod joined;
+mod kept_numbers;
 mod late_visible_devices;
 mod meetings;
 mod shuffling;
@@ -42,6 +44,7 @@ pub(super) static CONCERN: Concern = Concern {
         &forwards::CHECKER,
         &handlers::CHECKER,
         &joined::CHECKER,
+        &kept_numbers::CHECKER,
         &late_visible_devices::CHECKER,
         &meetings::CHECKER,
         &shuffling::CHECKER,
