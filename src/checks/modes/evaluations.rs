@@ -5,9 +5,10 @@ use super::held_out::is_held_out;
 use super::inference::infers;
 use super::scores::{Decided, Judged, Scored, WithinModel};
 use crate::facts::Script;
+use crate::facts::edits::Draft;
 use crate::interp::BUILT;
 use crate::report::{Confidence, Place, replay};
-use crate::syntax::{ArgKind, ExprKind, StmtKind};
+use crate::syntax::{ArgKind, ExprId, ExprKind, StmtKind};
 use crate::trace::{At, Effect, Event, Forward, LoopId, Over, Protocol, Sight, Way, walk};
 use crate::values::{ClassRef, Graph, Learned, Mode, ModuleState, ObjId, ObjSet, Tensor};
 use std::cell::LazyCell;
@@ -46,7 +47,7 @@ pub(super) struct Since<'s, 'a> {
     parts: ObjSet,
     pub(super) on_purpose: bool,
     /// Where it was put into training mode last.
-    put: Option<Place>,
+    pub(super) put: Option<Place>,
     /// The weights of an earlier training were loaded before.
     pub(super) restored: bool,
     /// Somebody chose the mode of what may be a part of it.
@@ -135,15 +136,19 @@ impl Protocol for Since<'_, '_> {
 }
 
 /// `target.load_state_dict(net.state_dict())` loads nothing that was trained before.
-fn is_copy(script: &Script, place: Place) -> bool {
+pub(super) fn is_copy(script: &Script, place: Place) -> bool {
+    let module = script.project.module(place.file);
     let draft = script.draft(place.file);
-    let given = draft.call_at(place.span).and_then(|call| call.args.first());
-    given.is_some_and(|given| match draft.expr(given.value).kind {
-        ExprKind::Call { callee, .. } => {
-            matches!(draft.expr(callee).kind, ExprKind::Attribute { name, .. } if name == "state_dict")
-        }
-        _ => false,
-    })
+    let Some(given) = draft.call_at(place.span).and_then(|call| call.args.first()) else { return false };
+    let origins = module.origins(given.value, draft.function_around(place.span));
+    gives_state(draft, given.value) || origins.iter().any(|origin| gives_state(draft, origin.call))
+}
+
+/// `net.state_dict()`, and what a call makes of it.
+fn gives_state(draft: Draft<'_>, expr: ExprId) -> bool {
+    let ExprKind::Call { callee, args } = &draft.expr(expr).kind else { return false };
+    matches!(draft.expr(*callee).kind, ExprKind::Attribute { name, .. } if name == "state_dict")
+        || args.iter().any(|arg| gives_state(draft, arg.value))
 }
 
 /// What was done to a model before an evaluation; `None` where that does not settle.

@@ -11,7 +11,7 @@ use crate::values::{ObjId, Source, Tensor};
 /// something else, on what this one gives.
 pub(super) fn infers(script: &Script, at: &At, forward: &Forward) -> Option<Confidence> {
     let trains = trains_at_all(script, at);
-    // A teacher beside its student may be in training mode on purpose.
+    // A teacher beside its student is judged by itself.
     let gives_features = forward.grad == Some(false)
         && !at.loops.is_empty()
         && !at.loops.iter().any(|id| script.trains_in(*id));

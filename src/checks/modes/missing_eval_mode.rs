@@ -3,6 +3,7 @@
 use super::evaluations::{evaluation, is_as_built};
 use super::scores::RanByMethod;
 use super::stretches::{called_model, evaluating_stretch};
+use super::teachers::{given_to_optimizers, is_teacher};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::edits::{Draft, Line};
 use crate::facts::{Findings, Script};
@@ -29,6 +30,7 @@ struct EvaluatedInTraining {
     at: At,
     /// The forward runs in a method of the model, and this is where that method is called.
     by_method: bool,
+    module: ObjId,
     /// A layer that does something else in training.
     layer: Rc<str>,
     layer_is_model: bool,
@@ -36,6 +38,8 @@ struct EvaluatedInTraining {
     leaves_eval: bool,
     /// What runs, where it has nothing to learn: a criterion.
     criterion: Option<Rc<str>>,
+    /// It was trained elsewhere, and runs beside what is trained here.
+    teaches: bool,
     modes: replay::Modes,
 }
 
@@ -49,19 +53,12 @@ fn check(script: &Script, out: &mut Findings) {
                 forward.layer
             ),
         };
-        let runs = forward.criterion.as_ref().map_or("the model".to_owned(), |name| format!("`{name}`"));
-        let (does, help) = match forward.leaves_eval {
-            true => ("puts itself into training mode", "leave the mode to the callers of `forward`"),
-            false => (
-                "is still in training mode",
-                "call `model.eval()` before evaluating, and `model.train()` before training continues",
-            ),
-        };
-        let fix = in_eval_mode(script, &forward).filter(|_| !forward.leaves_eval);
+        let (message, help) = wording(script, &forward);
+        let fix = in_eval_mode(script, &forward).filter(|_| !forward.leaves_eval && !forward.teaches);
         let fix = fix.map(|(model, edits)| Fix::guess(format!("call `{model}.eval()` before it"), edits));
         out.push(
             script
-                .finding(RULE.id, RULE.severity, &forward.at, format!("{runs} {does} while it is evaluated"))
+                .finding(RULE.id, RULE.severity, &forward.at, message)
                 .note(note)
                 .fix(fix)
                 .replay(script.replay_of_mode(forward.modes))
@@ -71,10 +68,29 @@ fn check(script: &Script, out: &mut Findings) {
     }
 }
 
+/// What is wrong, and what to do.
+fn wording(script: &Script, forward: &EvaluatedInTraining) -> (String, &'static str) {
+    if forward.teaches {
+        let name = script.name_or(forward.module, "model");
+        let message = format!("`{name}` is in training mode, though no optimizer trains it");
+        return (message, "call `.eval()` on it once, after its weights are loaded");
+    }
+    let runs = forward.criterion.as_ref().map_or("the model".to_owned(), |name| format!("`{name}`"));
+    let (does, help) = match forward.leaves_eval {
+        true => ("puts itself into training mode", "leave the mode to the callers of `forward`"),
+        false => (
+            "is still in training mode",
+            "call `model.eval()` before evaluating, and `model.train()` before training continues",
+        ),
+    };
+    (format!("{runs} {does} while it is evaluated"), help)
+}
+
 /// Evaluations of a model that the script trains, or has loaded as it was trained, with layers that still behave as in training.
 fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
     let mut found: Vec<EvaluatedInTraining> = Vec::new();
     let mut seen = FxHashSet::default();
+    let given = given_to_optimizers(script);
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
         let layer = match &forward.in_training {
@@ -86,7 +102,9 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
             None if is_as_built(script, forward) => forward.name.clone(),
             _ => continue,
         };
-        let Some(confidence) = evaluation(script, at, forward) else { continue };
+        let evaluates = evaluation(script, at, forward);
+        let teaches = || is_teacher(script, at, forward, given.as_ref()?);
+        let Some(confidence) = evaluates.or_else(teaches) else { continue };
         let inside = at;
         let at = &outside_of_model(script, at, forward.module);
         // One call of `eval` helps all forwards of a function.
@@ -100,6 +118,8 @@ fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
                 || script.observed::<RanByMethod>().any(|(other, _)| other.place == inside.place),
             at: At { confidence: at.confidence.min(confidence), ..at.clone() },
             layer,
+            module: forward.module,
+            teaches: evaluates.is_none(),
             criterion: is_criterion(script, forward.module).then(|| forward.name.clone()),
             leaves_eval: forward.leaves_eval,
             layer_is_model: opaque.is_some_and(|module| module.weights == Learned::Opaque),

@@ -12,6 +12,7 @@ mod missing_training_flag;
 mod scores;
 mod stretches;
 mod stuck_in_eval;
+mod teachers;
 mod turns;
 
 pub use evaluations::modes_of_evaluations;
