@@ -136,8 +136,10 @@ fn never_with_gradients<'m>(
     let beside = |other: &OptimizerEvent| {
         other.calls == clear.event.calls && other.loops == clear.event.loops && !other.conditional
     };
-    // Backward passes and steps alone: the first on either side of the clearing.
-    let is_told = |moment: &&GradientMoment| moment.event.is_backward() || moment.event.is_own_step();
+    // Backward passes and steps alone, also those of another optimizer: the first on either side of the clearing.
+    let is_told = |moment: &&GradientMoment| {
+        moment.event.is_backward() || matches!(moment.event.kind, Kind::Step { .. })
+    };
     let backward = moments[..index].iter().rfind(is_told).filter(|moment| moment.event.is_backward())?;
     let step = moments[index..].iter().find(is_told).filter(|moment| moment.event.is_own_step())?;
     let without = step.before.must_be(&[Gradients::Clean, Gradients::Lost]);

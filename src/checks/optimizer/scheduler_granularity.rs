@@ -263,7 +263,9 @@ impl Script<'_> {
 
     /// Whether a schedule that steps in each batch counts epochs: no longer than these are many.
     fn counts_epochs(&self, scheduler: ObjId, length: &Int, epochs: &Int, batches: &Int) -> Option<Unit> {
-        let is_shorter = length.known().zip(epochs.known()).is_some_and(|(a, b)| a <= b);
+        // Each epoch is one, however many there are.
+        let is_shorter =
+            length.known() == Some(1) || length.known().zip(epochs.known()).is_some_and(|(a, b)| a <= b);
         if !is_shorter && !is_same(length, epochs) || batches.known().is_some_and(|batches| batches <= 1) {
             return None;
         }

@@ -121,16 +121,24 @@ impl<'h> OptimizerView<'h> {
     /// did not see may be in any module.
     pub(crate) fn may_be_touched_by(&self, objects: &ObjSet) -> bool {
         let is_module = |object: ObjId| self.heap.get(object).module().is_some();
-        objects.contains(self.optimizer)
+        objects.iter().any(|object| self.is_it(object))
             || self.overlaps(objects)
             || (self.state.others && objects.iter().any(is_module))
     }
 
     /// Whether who holds these holds the optimizer itself: as it is, or as an attribute of a module.
     pub(crate) fn is_held_by(&self, objects: &ObjSet) -> bool {
-        let own = |value: &Value| value.as_obj() == Some(self.optimizer);
+        let own = |value: &Value| value.as_obj().is_some_and(|object| self.is_it(object));
         let holds = |object: ObjId| self.heap.get(object).attrs.iter().any(|(_, value)| own(value));
-        objects.contains(self.optimizer) || objects.iter().any(holds)
+        objects.iter().any(|object| self.is_it(object) || holds(object))
+    }
+
+    /// Whether an object is this optimizer, or one of those that it stands for, or stands for it.
+    fn is_it(&self, object: ObjId) -> bool {
+        let is_merged = |one: ObjId| self.heap.is_merged(one);
+        object == self.optimizer
+            || is_merged(object) && self.heap.stands_for(object).contains(self.optimizer)
+            || is_merged(self.optimizer) && self.heap.stands_for(self.optimizer).contains(object)
     }
 
     /// Whose call one on an optimizer is, where it concerns this one.
