@@ -198,6 +198,24 @@ fn is_same(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
     Rc::ptr_eq(a, b) || (a.made.is_some() && a.made == b.made && a.created == b.created && a.range == b.range)
 }
 
+/// What a tensor is with its small numbers replaced by larger ones: `x.clamp(min=0)`, `relu(x)`.
+fn cut_off(tensor: &Tensor) -> Option<&Rc<Tensor>> {
+    let operands = [Function::ClampMin, Function::Relu, Function::Max].into_iter();
+    match operands.filter_map(|function| applied(tensor, function)).next()? {
+        [Ingredient::Tensor(of)] | [Ingredient::Tensor(of), Ingredient::Number(_)] => Some(of),
+        _ => None,
+    }
+}
+
+/// The same numbers, be they negated twice in two places.
+fn is_equal(a: &Rc<Tensor>, b: &Rc<Tensor>) -> bool {
+    let negated = |tensor| match applied(tensor, Function::Neg) {
+        Some([Ingredient::Tensor(of)]) => Some(of),
+        _ => None,
+    };
+    is_same(a, b) || negated(a).zip(negated(b)).is_some_and(|(a, b)| is_same(a, b))
+}
+
 impl Tensor {
     /// `x + (clipped - x).detach()`: a constant made of the same numbers takes them where they are wanted, and gradients
     /// go past it.
@@ -235,6 +253,7 @@ impl Tensor {
             (_, Some((Extreme::Smallest, of))) if is_same(of, self) => Some(above),
             (Some((Extreme::Largest, a)), Some((Extreme::Smallest, b))) if is_same(a, b) => Some(above),
             (Some((Extreme::Smallest, a)), Some((Extreme::Largest, b))) if is_same(a, b) => Some(above.neg()),
+            _ if cut_off(other).is_some_and(|of| is_equal(of, self)) => Some(above.neg()),
             _ => None,
         }
     }

@@ -139,18 +139,29 @@ fn is_many(size: &Int) -> bool {
 }
 
 fn is_matrix(tensor: &Tensor) -> bool {
-    matches!(tensor.shape.as_deref(), Some([rows, columns]) if rows == columns)
+    matches!(tensor.shape.as_deref(), Some([rows, columns]) if may_be_one(rows, columns))
 }
 
-/// Whether one has a number in each row, and the other as many in a row.
+/// Whether two sizes are the same, as far as they are known.
+fn may_be_one(rows: &Int, columns: &Int) -> bool {
+    rows == columns || rows.is_unknown() || columns.is_unknown()
+}
+
+/// Whether one has a number in each row, and the other as many in a row: one of them may be of a size that is not known.
 fn is_column_of(column: &Tensor, vector: &Tensor) -> bool {
     let (Some(column), Some(vector)) = (&column.shape, &vector.shape) else { return false };
-    matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if rows == size && is_many(rows))
+    let fits = |rows, size| may_be_one(rows, size) && (is_many(rows) || is_many(size));
+    matches!((&**column, &**vector), ([rows, Int::Known(1)], [size]) if fits(rows, size))
 }
 
-/// Whether one is a column of predictions and the other a vector of data that may be as long.
+/// Whether one is a column of predictions and the other a vector of data that may be as long. Neither is a single one,
+/// though nobody knows how many there are.
 fn is_column_to(column: &Tensor, vector: &Tensor) -> bool {
-    is_made(column) && !is_made(vector) && is_column_of(column, vector)
+    let of_unknown = matches!(
+        (column.shape.as_deref(), vector.shape.as_deref()),
+        (Some([Int::Unknown, Int::Known(1)]), Some([Int::Unknown]))
+    );
+    is_made(column) && !is_made(vector) && (of_unknown || is_column_of(column, vector))
 }
 
 /// Whether one is what a loss gives for each sample and the other a column of as many weights.
