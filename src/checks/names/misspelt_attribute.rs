@@ -1,6 +1,7 @@
 //! An attribute that the framework does not have, and a method that is named and not called: Python takes most
 //! of it without a word.
 
+use crate::apis::index::{self, Answer};
 use crate::apis::{Role, Transfer, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -51,6 +52,8 @@ enum Idle {
     Named(Rc<str>),
     /// `parameter.require_grad = False`, and the method or property that is meant.
     Written { name: Ustr, meant: Ustr, is_method: bool, severity: Severity },
+    /// `torch.backends.cudnn.benchmarks = True`, and the setting that is meant.
+    Set { name: Ustr, meant: Ustr },
 }
 
 /// Further apart than this is another word.
@@ -139,6 +142,12 @@ fn confidence_in(cx: &Interp<'_>, receiver: &Value) -> Confidence {
 
 /// An attribute that decides over gradients is written under a name that the framework does not read.
 fn on_attribute_write(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
+    if let Value::Api(package) = *write.receiver {
+        if let Some(meant) = setting_meant(cx, package, write.name) {
+            cx.observe(write.place, Idle::Set { name: write.name, meant }, Confidence::High);
+        }
+        return;
+    }
     if !matches!(write.value.bare(), Value::Bool(_)) || is_own(cx, write) {
         return;
     }
@@ -163,6 +172,20 @@ fn on_attribute_write(cx: &mut Interp<'_>, write: &AttributeWrite<'_>) {
     let decides = !matches!(write.receiver, Value::Tensor(_)) || is_parameter(write.receiver);
     let severity = if decides { RULE.severity } else { Severity::Warning };
     cx.observe(write.place, Idle::Written { name: write.name, meant, is_method, severity }, confidence);
+}
+
+/// The setting of a framework's module that a name is a slip away from, where the module has nothing of this name.
+fn setting_meant(cx: &Interp<'_>, package: Ustr, name: Ustr) -> Option<Ustr> {
+    if matches!(index::ask(&format!("{package}.{name}")), Answer::Known(_)) {
+        return None;
+    }
+    let members = cx.apis.members(package);
+    let is_setting =
+        |path: Ustr| cx.apis.get(path).is_some_and(|api| api.property && !api.effects.is_empty());
+    let is_near = |other: &str| strsim::damerau_levenshtein(other, &name) <= NEAR;
+    let known = members.iter().any(|(other, _)| *other == name);
+    let mut meant = members.iter().filter(|(other, path)| is_near(other) && is_setting(*path));
+    meant.next().filter(|_| !known).map(|(other, _)| *other)
 }
 
 fn decides_gradients(cx: &Interp<'_>, class: Ustr, method: Ustr) -> bool {
@@ -223,6 +246,18 @@ fn check(script: &Script, out: &mut Findings) {
                 )
                 .note("Python silently creates a new attribute, and the parameters are unchanged")
                 .help(help)
+            }
+            Idle::Set { name, meant } => {
+                let message =
+                    format!("`.{name} = …` has no effect: the framework has no setting of this name");
+                let fix = script
+                    .renamed(at.place, name, meant)
+                    .map(|edits| Fix::guess(format!("write `{meant}`"), edits));
+                script
+                    .finding(RULE.id, Severity::Warning, at, message)
+                    .note(format!("Python silently creates a new attribute, and `{meant}` stays as it was"))
+                    .help(format!("did you mean `{meant}`"))
+                    .fix(fix)
             }
         };
         out.push(found, at);
