@@ -105,6 +105,11 @@ impl<'p> Interp<'p> {
                 self.on_uncalled(&Uncalled { value, attribute: name, place });
                 Value::Unknown
             }
+            // Whatever it is, its sizes are numbers.
+            Value::Unknown if name == "shape" => {
+                let size = Value::of_int(Int::Unknown);
+                python::tuple_of_unknown_length(self, place, Items::any(size))
+            }
             Value::Function(_) | Value::Partial(_) | Value::Builtin(_) | Value::Unknown => Value::Unknown,
             Value::Device(device, _) if name == "type" => {
                 self.asked_for_device();
@@ -340,8 +345,15 @@ impl<'p> Interp<'p> {
         };
         match (frame.receiver.as_ref().and_then(Value::as_obj), frame.class) {
             (Some(instance), Some(after)) => {
-                let Some(Value::Obj(class)) = named else { return Value::Super { instance, after } };
                 let lineage = self.lineage(self.heap.get(instance).class);
+                if let Some(Value::Api(base)) = named
+                    && lineage.contains(&Base::Api(base))
+                {
+                    // `super(ResNet, self)` of a framework's class begins behind it: what is there, nobody sees.
+                    self.on_base_constructed(Some(instance));
+                    return Value::Unknown;
+                }
+                let Some(Value::Obj(class)) = named else { return Value::Super { instance, after } };
                 let is_own = lineage.contains(&Base::Project(class));
                 Value::Super { instance, after: if is_own { class } else { after } }
             }

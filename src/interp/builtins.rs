@@ -74,7 +74,8 @@ impl<'p> Interp<'p> {
                 Some(value) => {
                     let value = value.clone();
                     let from = self.length_given(&value);
-                    Value::Int(Num { from, ..Num::of(self.length(&value, call.place)) })
+                    let length = Num::of(self.length(&value, call.place));
+                    Value::Int(from.map_or(length.clone(), |origin| length.set_at(&origin)))
                 }
                 None => Value::of_int(Int::Unknown),
             },

@@ -329,7 +329,8 @@ impl<'p> Interp<'p> {
                     return match role? {
                         Role::Tensor => (is_sure || !tensor.is_array).then_some(!tensor.is_array),
                         // Of which class an array is, a table's or NumPy's own, is not known.
-                        Role::Array if is_sure && !tensor.is_array => Some(false),
+                        // No array is on a GPU.
+                        Role::Array if !tensor.is_array && (is_sure || tensor.device.is_gpu()) => Some(false),
                         _ => None,
                     };
                 }
@@ -428,10 +429,19 @@ impl<'p> Interp<'p> {
         let init = Ustr::from("__init__");
         if let Some(Value::Function(closure)) = self.find_attr(class, init) {
             let function = self.tree(closure.file).function(closure.function);
+            // What `**kwargs` hands on, nobody knows; what is listed has its default.
+            call.open = function.params.iter().any(|param| param.kind == ParamKind::DoubleStar);
             for param in function.params.iter().skip(1) {
-                let starred = matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar);
+                if matches!(param.kind, ParamKind::Star | ParamKind::DoubleStar) {
+                    continue;
+                }
+                let default = closure.defaults.iter().find(|(name, _)| *name == param.name);
                 let chosen = || is_chosen_by_callers(&closure, param);
-                if starred || param.default.is_some() && !chosen() && !self.is_trained_with(&closure, param) {
+                if param.default.is_some() && !chosen() && !self.is_trained_with(&closure, param) {
+                    let given = default.filter(|_| call.open);
+                    let keyword =
+                        |(name, value): &(Ustr, Value)| (*name, Passed { value: value.clone(), place });
+                    call.keywords.extend(given.map(keyword));
                     continue;
                 }
                 let value = match number_by_default(&closure, param) {
@@ -465,7 +475,7 @@ fn is_chosen_by_callers(closure: &Closure, param: &Param) -> bool {
     let own = closure.defaults.iter().find(|(name, _)| *name == param.name);
     own.is_some_and(|(_, value)| {
         is_cpu(value)
-            || matches!(value, Value::Bool(_) | Value::Int(_))
+            || matches!(value, Value::Bool(_) | Value::Int(_) | Value::Float(_))
             || matches!(value, Value::Api(name) if name.ends_with("Tensor"))
     })
 }

@@ -103,6 +103,16 @@ fn layer<'p>(interp: &Interp<'p>, object: ObjId) -> Option<&'p Api> {
     Some(first).filter(|_| is_layer)
 }
 
+/// Whether an object inherits from a framework's layer or network, which may have parts that the script never names.
+pub(super) fn has_parts_of_its_own(interp: &Interp, object: ObjId) -> bool {
+    let computes = |api: &Api| {
+        let class = api.class.as_ref();
+        class.is_some_and(|class| class.call.is_some() || !class.call_params.is_empty())
+    };
+    matches!(interp.heap.get(object).class, ClassRef::Project(_))
+        && layer(interp, object).is_some_and(computes)
+}
+
 /// A framework may make the rest of an instance once it knows the shape of its input.
 pub(super) fn build_parts(interp: &mut Interp<'_>, object: ObjId, place: Place) {
     if interp.owns(interp.heap.get(object).class, "build")

@@ -96,7 +96,8 @@ impl<'p> Interp<'p> {
         let parts =
             self.heap.get(object).attrs.iter().map(|(_, value)| value).filter(is_module).cloned().collect();
         // Of a model from elsewhere the script has seen only the layers that it has put there.
-        let hidden = self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque);
+        let hidden = self.heap.get(object).module().is_some_and(|module| module.weights == Learned::Opaque)
+            || super::inherited::has_parts_of_its_own(self, object);
         let parts = if hidden && self.indexed_children(object).is_none() { Vec::new() } else { parts };
         self.module_list(call, parts, named)
     }

@@ -206,7 +206,9 @@ impl Object {
 impl Interp<'_> {
     /// A method of something unknown: a name that only tensors have says that it is one.
     pub(super) fn method_of_unknown(&mut self, base: ExprId, name: Ustr, call: &Call) -> Value {
-        if (self.apis.is_tensor_method(name) || self.is_told_type(name, call))
+        if (self.apis.is_tensor_method(name)
+            || self.is_told_type(name, call)
+            || self.is_told_axis(name, call))
             && let Some(api) = self.apis.method_of(Role::Tensor, name)
         {
             let tensor = Value::tensor(Tensor { confidence: Confidence::Medium, ..Tensor::default() });
@@ -238,6 +240,13 @@ impl Interp<'_> {
         let wanted = call.positional.first().map(|passed| &passed.value);
         let device = wanted.filter(|_| casts).and_then(tensor_type_device);
         device.is_some_and(|device| device != Device::Unknown)
+    }
+
+    /// `x.size(0)`: nothing but a tensor is asked for its size along an axis.
+    fn is_told_axis(&self, name: Ustr, call: &Call) -> bool {
+        let sizes =
+            || self.apis.method_of(Role::Tensor, name).and_then(Api::transfer) == Some(Transfer::Size);
+        matches!(&*call.positional, [axis] if axis.value.as_known_int().is_some()) && sizes()
     }
 
     /// Whether something is told to clear gradients anywhere in the file.

@@ -190,6 +190,8 @@ impl<'p> Interp<'p> {
             Value::Unknown => None,
             _ => self.iterate(&lengths, call.place).exact,
         };
+        // Of lengths that nobody knows there are as many as there are names.
+        let parts = parts.or_else(|| Some(vec![Value::Unknown; self.names_of_parts(call.place)?]));
         let Some(parts) = parts else {
             let any = self.part_of(call, 0, Int::Unknown);
             return self.list_of(call.place, any);
@@ -206,6 +208,12 @@ impl<'p> Interp<'p> {
         let made =
             lengths.into_iter().zip(0..).map(|(length, index)| self.part_of(call, index, length)).collect();
         self.list(call.place, made)
+    }
+
+    /// Into how many names a statement takes apart what a call gives.
+    fn names_of_parts(&self, call: Place) -> Option<usize> {
+        let (site, count) = self.frames.last()?.unpacks?;
+        (site == call).then_some(count)
     }
 
     fn part_of(&mut self, call: &Invocation, index: u32, length: Int) -> Value {

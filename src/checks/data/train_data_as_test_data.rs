@@ -8,7 +8,7 @@ use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Assignment, Checker, Declared, Interp};
 use crate::names::Subject;
-use crate::report::{Confidence, Place, Severity};
+use crate::report::{Confidence, FileId, Place, Severity};
 use crate::syntax::{ExprId, ExprKind, FnId, StmtKind};
 use crate::trace::{At, Over, Sight};
 use crate::values::{ClassRef, ObjId, State, Value};
@@ -186,9 +186,14 @@ fn is_forgotten(script: &Script, loader: &OverData) -> bool {
     else {
         return false;
     };
-    let exprs = &script.project.module(loader.at.place.file).tree.exprs;
-    let uses = exprs.iter().filter(|expr| matches!(&expr.kind, ExprKind::Name(other) if other == name));
-    name.to_ascii_lowercase().contains("train") && uses.count() == 1
+    let uses = |file: FileId| {
+        let exprs = &script.project.module(file).tree.exprs;
+        exprs.iter().filter(|expr| matches!(&expr.kind, ExprKind::Name(other) if other == name)).count()
+    };
+    // What another file imports may be used there.
+    let own = loader.at.place.file;
+    let elsewhere = || (0..script.project.len() as u32).map(FileId).any(|file| file != own && uses(file) > 0);
+    name.to_ascii_lowercase().contains("train") && uses(own) == 1 && (own == script.file || !elsewhere())
 }
 
 /// What the loader that a call makes is assigned to.

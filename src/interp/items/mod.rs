@@ -432,8 +432,11 @@ impl<'p> Interp<'p> {
         Int::symbol(symbol)
     }
 
-    /// Who says from outside how many items a list has.
+    /// Who says from outside how many items a list has: with the list itself, or with its length.
     pub(super) fn length_given(&self, value: &Value) -> Option<Rc<Origin>> {
+        if let Some(origin) = value.origin().filter(|origin| origin.given) {
+            return Some(origin.clone());
+        }
         match value.as_obj().map(|object| &self.heap.get(object).state) {
             Some(State::List(items)) => items.len.from.clone(),
             _ => None,
