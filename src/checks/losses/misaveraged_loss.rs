@@ -44,9 +44,9 @@ struct MadeOf {
 }
 
 /// `total += …`
-struct Grown {
-    of: Subject,
-    by: Addend,
+pub(super) struct Grown {
+    pub of: Subject,
+    pub by: Addend,
     /// What the loop around it goes through, by name.
     through: Option<Subject>,
 }
@@ -234,6 +234,7 @@ fn check(script: &Script, out: &mut Findings) {
             report(script, &found, out);
         }
     }
+    super::last_index::check(script, &RULE, out);
 }
 
 fn report(script: &Script, found: &Misaveraged<'_>, out: &mut Findings) {

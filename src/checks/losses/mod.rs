@@ -10,6 +10,7 @@ mod heads;
 mod ignored_reduction;
 mod keras_logits_mismatch;
 mod label_encoding_mismatch;
+mod last_index;
 mod misaveraged_loss;
 mod misaveraged_metric;
 mod misused_kl_divergence;
@@ -52,6 +53,7 @@ pub(super) static CONCERN: Concern = Concern {
         &attention::CHECKER,
         &bce_under_autocast::CHECKER,
         &ignored_reduction::CHECKER,
+        &last_index::CHECKER,
         &misaveraged_loss::CHECKER,
         &misaveraged_metric::CHECKER,
         &misused_kl_divergence::CHECKER,
