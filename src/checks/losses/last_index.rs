@@ -89,21 +89,25 @@ fn counts(tree: &Tree, stmt: &Stmt, index: Ustr) -> bool {
     let StmtKind::For { target, iter, .. } = stmt.kind else { return false };
     let ExprKind::Tuple(parts) = &tree.expr(target).kind else { return false };
     let ExprKind::Call { callee, args } = &tree.expr(iter).kind else { return false };
-    let is_index =
-        parts.first().is_some_and(|first| matches!(tree.expr(*first).kind, ExprKind::Name(name) if name == index));
-    is_index && args.len() == 1 && matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == "enumerate")
+    let is_index = parts
+        .first()
+        .is_some_and(|first| matches!(tree.expr(*first).kind, ExprKind::Name(name) if name == index));
+    is_index
+        && args.len() == 1
+        && matches!(tree.expr(*callee).kind, ExprKind::Name(name) if name == "enumerate")
 }
 
 pub(super) fn check(script: &Script, rule: &Rule, out: &mut Findings) {
     for (at, divided) in script.observed_once::<ByLastIndex>() {
-        let in_loop = |place: &Place| {
-            place.file == divided.around.file && divided.around.span.contains(place.span)
-        };
+        let in_loop =
+            |place: &Place| place.file == divided.around.file && divided.around.span.contains(place.span);
         let grows = |grown: &Grown| grown.of == divided.sum && matches!(grown.by, Addend::Mean);
-        let mut sums = script.observed::<Grown>().filter(|(here, grown)| in_loop(&here.place) && grows(grown));
+        let mut sums =
+            script.observed::<Grown>().filter(|(here, grown)| in_loop(&here.place) && grows(grown));
         let Some((grown, _)) = sums.next() else { continue };
         let ByLastIndex { written, index, .. } = divided;
-        let message = format!("`{written}` is divided by the last index, which is one less than there are batches");
+        let message =
+            format!("`{written}` is divided by the last index, which is one less than there are batches");
         let finding = script
             .finding(rule.id, rule.severity, at, message)
             .because(grown.place, "each batch adds its mean here")
