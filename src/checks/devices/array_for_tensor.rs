@@ -36,7 +36,7 @@ struct ArrayGiven {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Kind {
     Array,
     List,
@@ -141,26 +141,25 @@ fn check(script: &Script, out: &mut Findings) {
         if at.confidence < Confidence::Medium || !script.imports_around(at, "torch") {
             continue;
         }
-        let (what, help) = match given.kind {
-            Kind::Array => {
-                ("NumPy array", "convert it with `torch.from_numpy(...)`, or call it before `.numpy()`")
-            }
-            Kind::List => {
-                ("list", "make one tensor of it: `torch.stack(...)`, or `torch.tensor(...)` of numbers")
-            }
+        let (what, made, note, help) = match given.kind {
+            Kind::Array => (
+                "NumPy array",
+                "the array is created here",
+                "PyTorch raises an `AttributeError` or a `TypeError`, such as `must be Tensor, not numpy.ndarray`",
+                "convert it with `torch.from_numpy(...)`, or call it before `.numpy()`",
+            ),
+            Kind::List => (
+                "list",
+                "the list is created here",
+                "Python raises `AttributeError: 'list' object has no attribute 'size'`",
+                "make one tensor of it: `torch.stack(...)`, or `torch.tensor(...)` of numbers",
+            ),
         };
         let message = format!("`{}` raises an error: it expects a tensor and receives a {what}", given.to);
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
-        if let Some(made) = at.beside(given.made) {
-            finding = finding
-                .because(made, format!("the {} is created here", what.rsplit(' ').next().unwrap_or(what)));
+        if let Some(place) = at.beside(given.made) {
+            finding = finding.because(place, made);
         }
-        let note = match given.kind {
-            Kind::Array => {
-                "PyTorch raises an `AttributeError` or a `TypeError`, such as `must be Tensor, not numpy.ndarray`"
-            }
-            Kind::List => "Python raises `AttributeError: 'list' object has no attribute 'size'`",
-        };
         let finding = finding.note(note).help(help);
         out.push(finding, at);
     }

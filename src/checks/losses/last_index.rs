@@ -4,14 +4,11 @@ use super::addends::Addend;
 use super::misaveraged_loss::Grown;
 use crate::checks::Rule;
 use crate::facts::{Findings, Script};
-use crate::interp::{Arithmetic, Augment, Checker, Interp};
+use crate::interp::Interp;
 use crate::names::Subject;
 use crate::report::{Confidence, Place, Span};
-use crate::syntax::{BinaryOp, ExprId, ExprKind, Stmt, StmtKind, Tree};
+use crate::syntax::{ExprId, ExprKind, Stmt, StmtKind, Tree};
 use ustr::Ustr;
-
-pub(super) static CHECKER: Checker =
-    Checker { on_arithmetic: Some(operated), on_augment: Some(augmented), ..Checker::SILENT };
 
 /// A sum over the last index of a loop that is over.
 struct ByLastIndex {
@@ -21,19 +18,8 @@ struct ByLastIndex {
     around: Place,
 }
 
-fn operated(cx: &mut Interp<'_>, operation: &Arithmetic) {
-    if operation.operator == BinaryOp::Div {
-        divided(cx, operation.left, operation.right);
-    }
-}
-
-fn augmented(cx: &mut Interp<'_>, augment: &Augment<'_>) {
-    if augment.operator == BinaryOp::Div {
-        divided(cx, augment.target, augment.value);
-    }
-}
-
-fn divided(cx: &mut Interp<'_>, sum: ExprId, divisor: ExprId) {
+/// `total / index`
+pub(super) fn divided(cx: &mut Interp<'_>, sum: ExprId, divisor: ExprId) {
     let tree = cx.tree(cx.file());
     let ExprKind::Name(index) = tree.expr(divisor).kind else { return };
     let Some(subject) = cx.subject_here(sum) else { return };

@@ -1,6 +1,7 @@
 //! Sums over batches that are divided by something other than the number of what was added up.
 
 use super::addends::{self, Addend};
+use super::last_index;
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
 use crate::interp::{Arithmetic, Assignment, Augment, Checker, Interp, LoaderCall};
@@ -133,6 +134,7 @@ fn grown(cx: &mut Interp<'_>, sum: ExprId, addend: ExprId) {
 }
 
 fn divided(cx: &mut Interp<'_>, sum: ExprId, divisor: ExprId) {
+    last_index::divided(cx, sum, divisor);
     let Some(subject) = cx.subject_here(sum) else { return };
     let Some(by) = divisor_of(cx, divisor) else { return };
     let (place, written) = (cx.expr_place(divisor), cx.written(sum).to_string());
@@ -234,7 +236,7 @@ fn check(script: &Script, out: &mut Findings) {
             report(script, &found, out);
         }
     }
-    super::last_index::check(script, &RULE, out);
+    last_index::check(script, &RULE, out);
 }
 
 fn report(script: &Script, found: &Misaveraged<'_>, out: &mut Findings) {

@@ -53,7 +53,6 @@ pub(super) static CONCERN: Concern = Concern {
         &attention::CHECKER,
         &bce_under_autocast::CHECKER,
         &ignored_reduction::CHECKER,
-        &last_index::CHECKER,
         &misaveraged_loss::CHECKER,
         &misaveraged_metric::CHECKER,
         &misused_kl_divergence::CHECKER,

@@ -12,6 +12,7 @@ use crate::syntax::{ExprId, ExprKind, StmtKind};
 use crate::trace::{At, Effect, LoopId, Sight, visits};
 use crate::values::{ClassRef, Learned, Mode, ObjId, State};
 use rustc_hash::FxHashSet;
+use std::cell::LazyCell;
 use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
@@ -90,7 +91,7 @@ fn wording(script: &Script, forward: &EvaluatedInTraining) -> (String, &'static 
 fn evaluated_in_training(script: &Script) -> Vec<EvaluatedInTraining> {
     let mut found: Vec<EvaluatedInTraining> = Vec::new();
     let mut seen = FxHashSet::default();
-    let given = given_to_optimizers(script);
+    let given = LazyCell::new(|| given_to_optimizers(script));
     for (at, sight) in script.sightings() {
         let Sight::Forward(forward) = sight else { continue };
         let layer = match &forward.in_training {
