@@ -88,6 +88,7 @@ vocabulary! {
     DatasetArrays "dataset-arrays" ()
         "((x_train, y_train), (x_test, y_test)), of the sizes in the entry's `dataset`";
     DatasetBatch "dataset-batch" (Receiver N) [reforms] "a dataset of batches";
+    DatasetCached "dataset-cached" (Receiver) [reforms] "the same samples, in the order of the first pass";
     DatasetFiltered "dataset-filtered" (Receiver) [reforms] "some of the samples";
     DatasetFlatMap "dataset-flat-map" (Receiver F) [reforms] "the samples of the datasets that f gives";
     DatasetJoined "dataset-joined" (Receiver X) [reforms] "the samples of both, one after the other";
@@ -98,8 +99,9 @@ vocabulary! {
     DatasetRead "dataset-read" ([X]) "a dataset of texts that are read: lines, records of files, names of files";
     DatasetRows "dataset-rows" (Receiver A B C Holder)
         "all samples as stored, bytes of these sizes; 'array' or 'tensor'";
-    DatasetSame "dataset-same" (Receiver) [reforms] "the same samples (prefetch, cache, repeat)";
-    DatasetShuffled "dataset-shuffled" (Receiver) [reforms] "the same samples in another order";
+    DatasetSame "dataset-same" (Receiver) [reforms] "the same samples (prefetch, repeat)";
+    DatasetShuffled "dataset-shuffled" (Receiver [Flag]) [reforms]
+        "the same samples in another order; the flag shuffles them anew each time";
     DatasetSkip "dataset-skip" (Receiver N) [reforms] "all but the first n samples";
     DatasetSlices "dataset-slices" (X) "a dataset of slices along the first dimension";
     DatasetTake "dataset-take" (Receiver N) [reforms] "at most n samples";
@@ -165,8 +167,8 @@ vocabulary! {
     IsTensor "is-tensor" (X) "whether x is a tensor, and no array, number or list";
     Item "item" (X) [keeps_values keeps_layout] "a Python number out of a tensor";
     Iterable "iterable" (X) "the same iterable (progress bars)";
-    LabelledStream "labelled-stream" (Cls Kind [Name])
-        "batches with labels of this kind, as a dataset of this class; of one part, if that has a name";
+    LabelledStream "labelled-stream" (Cls Kind [Name Flag])
+        "batches with labels of this kind, as a dataset of this class; of one part, if that has a name; shuffled each time by the flag";
     LayerOf "layer-of" (Model [Name Index]) "one of its layers";
     Layered "layered" (X [Activation]) "by weights that no object holds, then an activation";
     LayersOf "layers-of" (Model) "its layers";

@@ -25,8 +25,24 @@ pub(super) fn dataset_zip(interp: &mut Interp<'_>, call: &Invocation) -> Value {
 /// `dataset-filtered self`: nobody knows how many of the samples are left.
 pub(super) fn dataset_filtered(interp: &mut Interp<'_>, call: &Invocation) -> Value {
     match interp.stream_parts(&call.nth(0)) {
-        Some((sample, _)) => stream_like(interp, call, sample),
+        Some((sample, _)) => stream_like(interp, call, sample, Int::Unknown),
         None => Value::Unknown,
+    }
+}
+
+/// `dataset-shuffled self`, `dataset-cached self`: the same samples, in a stream of its own.
+pub(super) fn dataset_reordered(interp: &mut Interp<'_>, call: &Invocation) -> Value {
+    match interp.stream_parts(&call.nth(0)) {
+        Some((sample, length)) => stream_like(interp, call, sample, length),
+        None => call.nth(0),
+    }
+}
+
+/// `dataset-take self n`, `dataset-skip self n`: some of the samples, in a stream of its own.
+pub(super) fn dataset_cut(interp: &mut Interp<'_>, call: &Invocation) -> Value {
+    match interp.stream_parts(&call.nth(0)) {
+        Some((sample, _)) => stream_like(interp, call, sample, Int::Unknown),
+        None => call.nth(0),
     }
 }
 
@@ -35,7 +51,7 @@ pub(super) fn dataset_joined(interp: &mut Interp<'_>, call: &Invocation) -> Valu
     let (one, other) = (interp.stream_parts(&call.nth(0)), interp.stream_parts(&call.operand(Slot::X)));
     let (Some((one, _)), Some((other, _))) = (one, other) else { return Value::Unknown };
     let sample = interp.heap.join(&one, &other);
-    stream_like(interp, call, sample)
+    stream_like(interp, call, sample, Int::Unknown)
 }
 
 /// `dataset-flat-map self f`: the samples of what a function makes datasets of.
@@ -101,8 +117,8 @@ fn part_of_set(interp: &mut Interp<'_>, class: Ustr, labelled: bool, place: Plac
 }
 
 /// Other samples of the kind that a stream gives; those of a stream of batches are batches.
-fn stream_like(interp: &mut Interp<'_>, call: &Invocation, sample: Value) -> Value {
-    let made = interp.stream(call, sample, Int::Unknown);
+fn stream_like(interp: &mut Interp<'_>, call: &Invocation, sample: Value, length: Int) -> Value {
+    let made = interp.stream(call, sample, length);
     if let (Some(object), Some(loader)) = (made.as_obj(), interp.loader_of(&call.nth(0))) {
         interp.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
     }

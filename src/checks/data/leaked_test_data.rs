@@ -1,6 +1,7 @@
 //! Transformers that learn from all rows before these are split: what they make of the training data depends on
-//! the test data.
+//! the test data. Parts of streams that are shuffled anew each time are in `reshuffled_parts`.
 
+use super::reshuffled_parts;
 use crate::apis::{Transfer, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -12,7 +13,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "leaked-test-data",
-    summary: "a scaler is fitted on all rows before they are split into training and test data",
+    summary: "test data reaches training: a scaler fitted before the split, or a split that is reshuffled each epoch",
     group: Group::Data,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -172,4 +173,5 @@ fn check(script: &Script, out: &mut Findings) {
             .help("split first, then `fit` on the training rows only and `transform` both parts");
         out.push(finding, at);
     }
+    reshuffled_parts::check(script, out);
 }

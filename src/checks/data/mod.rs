@@ -14,6 +14,7 @@ mod missing_distributed_sampler;
 mod missing_set_epoch;
 mod order;
 mod processes;
+mod reshuffled_parts;
 mod reused_key;
 mod shared_worker_seed;
 mod shuffle_with_sampler;
@@ -49,6 +50,7 @@ pub(super) static CONCERN: Concern = Concern {
         &loader_restarted_every_step::CHECKER,
         &order::CHECKER,
         &processes::CHECKER,
+        &reshuffled_parts::CHECKER,
         &reused_key::CHECKER,
         &shuffle_with_sampler::CHECKER,
         &tf_data_order::CHECKER,

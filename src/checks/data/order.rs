@@ -115,7 +115,11 @@ fn streamed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
                 cx.heap.note(stream, HELD, Value::Bool(Some(true)));
             }
         }
-        Transfer::DatasetMap | Transfer::DatasetBatch => {
+        Transfer::DatasetBatch
+        | Transfer::DatasetCached
+        | Transfer::DatasetMap
+        | Transfer::DatasetSkip
+        | Transfer::DatasetTake => {
             let source = result.call.nth(0).as_obj();
             if let Some(held) = source.and_then(|source| cx.heap.noted(source, HELD).cloned()) {
                 cx.heap.note(stream, HELD, held);

@@ -58,7 +58,7 @@ fn made(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
             });
         }
         // What is made of batches are batches.
-        Transfer::DatasetMap => {
+        Transfer::DatasetCached | Transfer::DatasetMap | Transfer::DatasetSkip | Transfer::DatasetTake => {
             let (Some(source), Some(stream)) = (source(), result.value.as_obj()) else { return };
             if let Some(held) = cx.heap.noted(source, IN_ORDER).cloned() {
                 cx.heap.note(stream, IN_ORDER, held);
@@ -70,9 +70,9 @@ fn made(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
             });
         }
         Transfer::DatasetShuffled => {
-            let Some(stream) = source() else { return };
+            let (Some(source), Some(stream)) = (source(), result.value.as_obj()) else { return };
             cx.heap.note(stream, IN_ORDER, Value::Bool(Some(false)));
-            let batched = cx.remember(|batched: &mut Batched| batched.0.get(&stream).copied());
+            let batched = cx.remember(|batched: &mut Batched| batched.0.get(&source).copied());
             if let Some(batched) = batched {
                 cx.observe(result.call.place, ShuffledBatches { stream, batched }, Confidence::High);
             }
@@ -100,7 +100,7 @@ fn check(script: &Script, out: &mut Findings) {
 }
 
 /// Whether a model is trained on what a stream gives.
-fn trains_on(script: &Script, stream: ObjId) -> bool {
+pub(super) fn trains_on(script: &Script, stream: ObjId) -> bool {
     let loader = script.drives(stream);
     let is_it = |sight: &Sight| match sight {
         Sight::Fit { data, .. } => data.as_obj().is_some_and(|data| script.drives(data) == loader),
