@@ -137,6 +137,7 @@ vocabulary! {
     File "file" ([Name]) "an open file";
     Flatten "flatten" (X Start End) [keeps_values keeps_layout reforms] "dimensions start to end become one";
     Float "float" (; X) "a Python float";
+    Folds "folds" () "pairs of the indices of training and of held-out samples, one for each fold";
     FromData "from-data" (Data [Dtype Device RequiresGrad Size]) [places]
         "a new tensor of Python numbers or arrays, of this size where one is given, no graph";
     Gather "gather" (X Dim Index) [meets reforms] "the shape of index, numbers of x";

@@ -189,6 +189,12 @@ pub struct NumberApplied<'e> {
     pub result: &'e Value,
 }
 
+/// A loop is about to run over these values.
+pub struct LoopOver<'v> {
+    pub place: Place,
+    pub any: &'v Value,
+}
+
 /// A stack of layers was put together.
 pub struct StackMade {
     pub stack: ObjId,

@@ -3,8 +3,8 @@
 
 use super::one_by_one::{numbers_of_layers, runs_one_by_one};
 use super::{
-    Drawn, DrawnByName, Interp, branch::Arm, call_path::Hop, drawn, elements, listing, listing::Asked,
-    stmt::Flow,
+    Drawn, DrawnByName, Interp, LoopOver, branch::Arm, call_path::Hop, drawn, elements, listing,
+    listing::Asked, stmt::Flow,
 };
 use crate::report::{Place, Span};
 use crate::syntax::*;
@@ -133,6 +133,7 @@ impl<'p> Interp<'p> {
                     }
                     Over::Counter => any,
                 };
+                self.on_loop(&LoopOver { place, any: &any });
                 let id = self.out.loops.len();
                 let drawn = objects_in(&any);
                 let tail = self.test_at_the_end(body);

@@ -120,10 +120,10 @@ pub use events::{
     Abandoned, ApiResult, AppliedLayer, Arithmetic, ArmEnd, Assignment, AttributeWrite, Augment,
     BackwardCall, Branch, Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, Drawn,
     DrawnByName, ElementRead, ElementWrite, Entered, Exhausted, ExpressionStatement, FitCall, ForwardCall,
-    FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall, LossCall,
-    MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator, Return, StackMade,
-    StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall, UnfitFields,
-    UnknownMethod, Unpacked, Update,
+    FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall, LoopOver,
+    LossCall, MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator, Return,
+    StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall,
+    UnfitFields, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;
 use frames::{Around, Frame};

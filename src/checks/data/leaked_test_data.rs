@@ -1,7 +1,8 @@
 //! Transformers that learn from all rows before these are split: what they make of the training data depends on
-//! the test data. Parts of streams that are shuffled anew each time are in `reshuffled_parts`.
+//! the test data. Parts of streams that are shuffled anew each time are in `reshuffled_parts`, models that go from fold
+//! to fold in `kept_across_folds`.
 
-use super::reshuffled_parts;
+use super::{kept_across_folds, reshuffled_parts};
 use crate::apis::{Transfer, Verb};
 use crate::checks::{Group, Replayed, Rule, page};
 use crate::facts::{Findings, Script};
@@ -13,7 +14,7 @@ use std::rc::Rc;
 
 pub(super) static RULE: Rule = Rule {
     id: "leaked-test-data",
-    summary: "test data reaches training: a scaler fitted before the split, or a split that is reshuffled each epoch",
+    summary: "test data reaches training: scaled before the split, reshuffled each epoch, or kept from fold to fold",
     group: Group::Data,
     severity: Severity::Warning,
     since: "0.1.0",
@@ -173,5 +174,6 @@ fn check(script: &Script, out: &mut Findings) {
             .help("split first, then `fit` on the training rows only and `transform` both parts");
         out.push(finding, at);
     }
+    kept_across_folds::check(script, out);
     reshuffled_parts::check(script, out);
 }

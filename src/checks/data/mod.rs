@@ -6,6 +6,7 @@ mod cuda_in_worker;
 mod dropped_evaluation_samples;
 mod equal_datasets;
 mod full_dataset_batch;
+mod kept_across_folds;
 mod leaked_test_data;
 mod loader_built_in_loop;
 mod loader_restarted_every_step;
@@ -46,6 +47,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &augmentations::CHECKER,
         &dropped_evaluation_samples::CHECKER,
+        &kept_across_folds::CHECKER,
         &leaked_test_data::CHECKER,
         &loader_restarted_every_step::CHECKER,
         &order::CHECKER,

@@ -11,7 +11,8 @@ use crate::values::ObjId;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-pub(super) static CHECKER: Checker = Checker { on_api_result: Some(made), on_end: Some(paired), ..Checker::SILENT };
+pub(super) static CHECKER: Checker =
+    Checker { on_api_result: Some(made), on_end: Some(paired), ..Checker::SILENT };
 
 /// Streams that are shuffled anew each time.
 #[derive(Default)]
@@ -120,14 +121,15 @@ pub(super) fn check(script: &Script, out: &mut Findings) {
     let trains = |parts: &[ObjId]| parts.iter().any(|part| trains_on(script, *part));
     let is_one_trained_on = |seen: &MixedParts| trains(&seen.head) != trains(&seen.rest);
     for (at, seen) in script.observed_once_where(|_, seen| is_one_trained_on(seen)) {
-        let message =
-            "validation data leaks into training: the dataset is reshuffled each epoch, before `take` and `skip`";
+        let message = "validation data leaks into training: the dataset is reshuffled each epoch, before `take` and `skip`";
         let mut finding = script.finding(RULE.id, RULE.severity, at, message);
         if let Some(shuffled) = at.beside(Some(seen.shuffle.place)) {
             finding = finding.because(shuffled, "reshuffled each time the dataset is iterated");
         }
         let help = match seen.shuffle.by_reader {
-            true => "let `validation_split=` and `subset=` split the files, or cut what is read with `shuffle=False`",
+            true => {
+                "let `validation_split=` and `subset=` split the files, or cut what is read with `shuffle=False`"
+            }
             false => "pass `reshuffle_each_iteration=False`, or cut first and shuffle only the training part",
         };
         let finding = finding

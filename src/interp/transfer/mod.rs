@@ -149,6 +149,7 @@ functions! {
     File => unknown,
     Flatten => shape::flatten,
     Float => |_, _| Value::Float(None),
+    Folds => tables::folds,
     FromData => factory::from_data,
     Gather => shape::gather,
     Generated => encodings::generated,

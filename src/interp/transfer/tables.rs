@@ -116,6 +116,16 @@ pub(crate) fn split_arrays(interp: &mut Interp, call: &Invocation) -> Value {
     Value::tuple(parts)
 }
 
+/// `folds`: which samples to train on, and which are held out, fold by fold.
+pub(crate) fn folds(interp: &mut Interp, call: &Invocation) -> Value {
+    let mut indices = |name: &str| {
+        let count = rows(interp, name);
+        Value::tensor(data(interp, call.place, Rc::from([count]), Some(DType::Int64)))
+    };
+    let pair = Value::tuple(vec![indices("len(train)"), indices("len(test)")]);
+    interp.streaming(ClassRef::Builtin, call.place, pair, Int::Unknown)
+}
+
 fn with_rows(tensor: &Tensor, count: &Int) -> Option<Shape> {
     let (_, rest) = tensor.shape.as_deref()?.split_first()?;
     Some(std::iter::once(count.clone()).chain(rest.iter().cloned()).collect())
