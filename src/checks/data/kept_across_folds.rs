@@ -7,7 +7,7 @@ use crate::facts::{Findings, Script};
 use crate::interp::{Checker, Interp, Invocation, LoopOver, collect_tensors};
 use crate::report::{Confidence, Place};
 use crate::trace::{At, Effect, Event, Exit, FnKey, LoopId, LoopInfo, Node};
-use crate::values::{Heap, Items, ObjId, ObjSet, State, Value};
+use crate::values::{COPIED, Heap, Items, ObjId, ObjSet, State, Value};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -196,8 +196,8 @@ fn kept_through(script: &Script, folds: &LoopInfo, body: &[Node], others: ObjSet
     let renewed = others.union(&fold.renewed).union(&fold.made);
     let is_kept = |object: ObjId| {
         let are_old = |part: ObjId| heap.get(part).epoch < folds.first && !renewed.contains(part);
-        // What stands for a model of the caller's may be given another one in each fold.
-        let is_made = heap.get(object).confidence == Confidence::High;
+        // A copy may be taken in each fold, also where the training is that of an optimizer that is not seen made.
+        let is_made = heap.noted(object, COPIED).is_none();
         is_made && are_old(object) && heap.descendants(object).iter().all(are_old)
     };
     fold.trains.iter().find_map(|(event, place)| {
