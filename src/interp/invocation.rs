@@ -175,6 +175,10 @@ impl<'a> Invocation<'a> {
         self.bound.iter().any(|(known, _)| *known == name)
     }
 
+    pub fn is_given_by_position(&self, name: &str) -> bool {
+        self.bound[..self.by_position].iter().any(|(known, _)| *known == name)
+    }
+
     /// A parameter that is given by position and by name, and where it is given again.
     pub fn given_twice(&self) -> Option<(Ustr, Place)> {
         let (by_position, by_name) = self.bound.split_at(self.by_position);

@@ -99,6 +99,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("non-scalar-backward", "grad can be implicitly created only for scalar outputs"),
     ("one-class-softmax", "softmax output is always 1"),
     ("optimizer-built-in-loop", "optimizer created inside the training loop"),
+    ("oversized-epsilon", "PyTorch batch norm momentum or eps"),
     ("parameter-lost-by-transfer", "can't optimize a non-leaf Tensor"),
     ("parameters-replaced-after-optimizer", "new layer is not trained"),
     ("partial-accumulation-lost", "gradient accumulation last batch"),

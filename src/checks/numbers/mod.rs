@@ -7,6 +7,7 @@ mod matrix_inverse_in_loss;
 mod nan_comparison;
 mod nan_through_where;
 mod operations;
+mod oversized_epsilon;
 mod programs;
 mod single_sample_statistics;
 mod unguarded_count;
@@ -27,6 +28,7 @@ pub(super) static CONCERN: Concern = Concern {
         &matrix_inverse_in_loss::RULE,
         &nan_comparison::RULE,
         &nan_through_where::RULE,
+        &oversized_epsilon::RULE,
         &single_sample_statistics::RULE,
         &unguarded_count::RULE,
         &unsafe_arccos::RULE,
@@ -37,5 +39,5 @@ pub(super) static CONCERN: Concern = Concern {
         &unsafe_root::RULE,
         &vanishing_epsilon::RULE,
     ],
-    checkers: &[&mask_overflow::CHECKER, &single_sample_statistics::CHECKER],
+    checkers: &[&mask_overflow::CHECKER, &oversized_epsilon::CHECKER, &single_sample_statistics::CHECKER],
 };
