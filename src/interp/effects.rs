@@ -216,7 +216,13 @@ impl<'p> Interp<'p> {
             self.call_value(closure, &Call::new(call.place));
             self.ambient.grad = grad;
         }
-        let Some(object) = optimizer.as_obj() else { return };
+        let Some(object) = optimizer.as_obj() else {
+            // A scaler may be handed any of them.
+            if optimizer.is_unknown() {
+                self.event(call.place, Effect::UnseenStep, Confidence::High);
+            }
+            return;
+        };
         if self.heap.get(object).optimizer().is_some() {
             let confidence = self.heap.get(object).confidence;
             let scaler = self.working_scaler(scaler).or(self.ambient.stepping);

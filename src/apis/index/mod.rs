@@ -5,6 +5,7 @@ mod packed;
 mod pins;
 mod releases;
 pub mod text;
+mod wheels;
 
 pub use pins::{Origin, Pin, Pins, Wanted};
 

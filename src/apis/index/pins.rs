@@ -155,8 +155,11 @@ impl Pins {
         own.map_or(package, |(name, _)| *name)
     }
 
-    /// One requirement as `pip` writes them: `torch[extra]>=1.8,<2 ; python_version < "3.9"`.
+    /// One requirement as `pip` writes them: `torch[extra]>=1.8,<2 ; python_version < "3.9"`, or a wheel.
     pub fn requirement(&mut self, line: &str, origin: Origin) {
+        if let Some((name, version)) = super::wheels::told(line) {
+            return self.pin(name, version, origin);
+        }
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         let end = line.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
         let (name, rest) = line.split_at(end);
@@ -399,6 +402,9 @@ mod tests {
         assert_eq!(released(&["torch == 1.13.0+cu117  # old"]), pair("1.13.1", "1.13.1"));
         assert_eq!(released(&["torch[opt]>=1.9,<2.0; python_version < '3.9'"]), pair("1.9.1", "1.13.1"));
         assert_eq!(released(&["torch~=2.1.0"]), pair("2.1.2", "2.1.2"));
+        let wheel =
+            "torch @ https://download.pytorch.org/whl/cu113/torch-1.10.1%2Bcu113-cp38-cp38-linux_x86_64.whl";
+        assert_eq!(released(&[wheel]), pair("1.10.2", "1.10.2"));
         assert_eq!(released(&["torch==1.8.2"]), pair("1.8.1", "1.8.1"));
         assert_eq!(released(&["torch==1.4", "torch==1.7.0"]), pair("1.4.0", "1.7.1"));
         assert_eq!(released(&["torch-geometric==1.0"]), None);

@@ -71,6 +71,8 @@ fn computed(cx: &mut Interp<'_>, result: &ApiResult<'_>) {
     }
     let place = result.call.place;
     match result.value {
+        // Whether the sequences are at their end is asked of each token.
+        _ if result.call.api.transfer() == Some(Transfer::Generated) => waited(cx, place),
         value if is_on_gpu(&cx.heap, value) => cx.observe(place, Launched, Confidence::High),
         Value::Int(_) | Value::Tuple(_) | Value::None | Value::Obj(_)
             if result.call.api.transfer() != Some(Transfer::Item) => {}
