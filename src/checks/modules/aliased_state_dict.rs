@@ -440,9 +440,9 @@ impl<'a> Search<'_, 'a> {
 
     /// `model.load_state_dict(self.best)`, outside of the block that keeps it.
     fn loaded(&self, block: &[StmtId], target: ExprId) -> Option<Span> {
-        let ExprKind::Attribute { name, .. } = self.draft.expr(target).kind else { return None };
+        let kept = self.part_of_object(target)?;
         let keeps = self.stretch(block);
-        let is_it = |id: ExprId| matches!(self.draft.expr(id).kind, ExprKind::Attribute { name: other, .. } if other == name);
+        let is_it = |id: ExprId| self.part_of_object(id) == Some(kept);
         let loads = |callee: ExprId| matches!(self.draft.expr(callee).kind, ExprKind::Attribute { name, .. } if name == "load_state_dict");
         self.draft.tree().exprs.iter().find_map(|expr| match &expr.kind {
             ExprKind::Call { callee, args } if loads(*callee) && !keeps.contains(expr.span) => {
@@ -450,6 +450,18 @@ impl<'a> Search<'_, 'a> {
             }
             _ => None,
         })
+    }
+
+    /// The attribute that something is, and the key of the entry in it: `self.best`, `self.best["model"]`.
+    fn part_of_object(&self, expr: ExprId) -> Option<(Ustr, Option<&'a str>)> {
+        match self.draft.expr(expr).kind {
+            ExprKind::Attribute { name, .. } => Some((name, None)),
+            ExprKind::Subscript { base, index } => match self.draft.expr(base).kind {
+                ExprKind::Attribute { name, .. } => Some((name, Some(self.text(index)?))),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn exprs_in(&self, stretch: Span) -> impl Iterator<Item = (ExprId, &'a Expr)> {
