@@ -49,7 +49,7 @@ pub(super) struct Grown {
     pub of: Subject,
     pub by: Addend,
     /// What the loop around it goes through, by name.
-    through: Option<Subject>,
+    pub through: Option<Subject>,
 }
 
 /// `total / …`
@@ -65,8 +65,8 @@ enum Divisor {
     Batches(Batches),
     /// `len(loader.dataset)`
     SamplesOf(Batches),
-    /// `len(dataset)`
-    Length(ObjId),
+    /// `len(dataset)`, `len(labels)`
+    Length { of: Option<ObjId>, name: Option<Subject> },
     /// Something that was counted, or a number that says how many there are.
     Counted(Subject, Option<Int>),
 }
@@ -184,7 +184,10 @@ fn divisor_of(cx: &mut Interp<'_>, divisor: ExprId) -> Option<Divisor> {
         value if value.is_unknown() || cx.loader_of(&value).is_some() => {
             batches_of(cx, only.value).map(Divisor::Batches)
         }
-        value => value.as_obj().map(Divisor::Length),
+        value => {
+            let (of, name) = (value.as_obj(), cx.subject_here(only.value));
+            (of.is_some() || value.as_tensor().is_some()).then_some(Divisor::Length { of, name })
+        }
     }
 }
 
@@ -343,11 +346,16 @@ impl<'a> Sums<'a> {
             // How far a sum is counted, it is counted in the loop as well.
             Divisor::Counted(counted, _) if self.counts(at.place, *counted, text, Addend::Size) => true,
             Divisor::Counted(counted, _) if self.counts(at.place, *counted, text, Addend::One) => false,
+            Divisor::Length { name: Some(name), .. } if self.counts(at.place, *name, text, Addend::Size) => {
+                true
+            }
             _ if !is_after => return None,
             Divisor::Batches(of) if Some(*of) == batches => false,
             Divisor::Batches(Batches::Named(data)) => is_made_of(script, batches?, *data).then_some(true)?,
             Divisor::SamplesOf(of) => (Some(*of) == batches).then_some(true)?,
-            Divisor::Length(data) => (state?.dataset.as_obj() == Some(*data)).then_some(true)?,
+            Divisor::Length { of: Some(data), .. } => {
+                (state?.dataset.as_obj() == Some(*data)).then_some(true)?
+            }
             Divisor::Counted(counted, Some(number)) if self.of(file, *counted).next().is_none() => {
                 is_length(script, batches?, number).then_some(true)?
             }

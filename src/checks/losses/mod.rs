@@ -6,6 +6,7 @@ mod attention;
 mod bce_under_autocast;
 mod broadcast_loss;
 mod broadcasting;
+mod gathered_samples;
 mod heads;
 mod ignored_reduction;
 mod keras_logits_mismatch;
@@ -52,6 +53,7 @@ pub(super) static CONCERN: Concern = Concern {
         &all_pairs::CHECKER,
         &attention::CHECKER,
         &bce_under_autocast::CHECKER,
+        &gathered_samples::CHECKER,
         &ignored_reduction::CHECKER,
         &misaveraged_loss::CHECKER,
         &misaveraged_metric::CHECKER,
