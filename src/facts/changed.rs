@@ -128,8 +128,8 @@ impl Script<'_> {
             name.as_ref().is_none_or(|name| value(name).is_some_and(is_it))
         };
         let is_given = |given: &String| {
-            let (name, wanted) = given.split_once('=').unwrap_or((given, ""));
-            value(name).is_some_and(|value| self.written(value) == wanted)
+            let Some((name, wanted)) = given.split_once('=') else { return value(given).is_some() };
+            value(name).is_some_and(|value| wanted.split('|').any(|one| self.written(value) == one))
         };
         let ends = row.ends.as_ref();
         row.without.iter().all(|name| value(name).is_none())
