@@ -109,7 +109,7 @@ fn is_dictionary_of_attributes(tree: &Tree, id: ExprId) -> bool {
 }
 
 fn is_self(tree: &Tree, id: ExprId) -> bool {
-    matches!(tree.expr(id).kind, ExprKind::Name(name) if name == "self")
+    named(tree, id).is_some_and(|name| name == "self")
 }
 
 fn is_text(tree: &Tree, id: ExprId) -> bool {
@@ -165,16 +165,38 @@ fn gives(tree: &Tree, name: Ustr, in_any_text: bool) -> bool {
         }
         _ => false,
     });
-    let mut is_written = false;
-    let mut see = |target: ExprId| {
-        is_written |= match tree.expr(target).kind {
-            ExprKind::Attribute { base, name: known, .. } => known == name && !is_self(tree, base),
-            ExprKind::Subscript { index, .. } => says(index),
-            _ => false,
-        };
-    };
-    tree.stmts.iter().for_each(|stmt| tree.each_target(&stmt.kind, &mut see));
+    let is_written = tree.stmts.iter().any(|stmt| {
+        let copied = copied_from(tree, &stmt.kind, name);
+        let mut is_written = false;
+        tree.each_target(&stmt.kind, &mut |target| {
+            is_written |= match tree.expr(target).kind {
+                ExprKind::Attribute { base, name: known, .. } => {
+                    let is_other = || copied.zip(named(tree, base)).is_some_and(|(from, to)| from != to);
+                    known == name && !is_self(tree, base) && !is_other()
+                }
+                ExprKind::Subscript { index, .. } => says(index),
+                _ => false,
+            };
+        });
+        is_written
+    });
     by_expr || is_written
+}
+
+/// `cfg.size = args.size` gives the option to something else: where it is read from.
+fn copied_from(tree: &Tree, stmt: &StmtKind, name: Ustr) -> Option<Ustr> {
+    let StmtKind::Assign { value, .. } = *stmt else { return None };
+    match tree.expr(value).kind {
+        ExprKind::Attribute { base, name: read, .. } if read == name => named(tree, base),
+        _ => None,
+    }
+}
+
+fn named(tree: &Tree, id: ExprId) -> Option<Ustr> {
+    match tree.expr(id).kind {
+        ExprKind::Name(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// `--batch-size` is the attribute `batch_size`.
