@@ -83,11 +83,31 @@ impl<'p> Interp<'p> {
         }
         let site = Place::new(file, Span::new(place.span.start, place.span.start));
         let made = self.only_heir(object).unwrap_or(object);
-        let (value, constructing) = self.instance_by_itself(made, site);
-        self.supposed.constructing.extend(constructing.iter().filter(|key| !self.out.called.contains(key)));
+        let value = match self.handed_to_engine(made) {
+            Some(value) => value,
+            None => {
+                let (value, constructing) = self.instance_by_itself(made, site);
+                let constructing = constructing.iter().filter(|key| !self.out.called.contains(key));
+                self.supposed.constructing.extend(constructing);
+                value
+            }
+        };
         self.supposed.instances.insert(object, value.clone());
         self.open_instance(file, class, made, &value);
         Some(value)
+    }
+
+    /// The one instance that the script makes of a class whose methods a framework calls: it has what its constructor was
+    /// given. Of a module others may be made, and it may be changed on the way.
+    fn handed_to_engine(&self, class: ObjId) -> Option<Value> {
+        let of_class = ClassRef::Project(class);
+        if self.called_first(of_class).is_empty() || self.role_of(of_class) == Some(Role::Module) {
+            return None;
+        }
+        let made = self.project_instances(self.supposed.scripted);
+        let mut made = made.filter(|(known, _)| *known == class).map(|(_, object)| object);
+        let only = made.next().filter(|object| !self.heap.is_merged(*object))?;
+        made.next().is_none().then_some(Value::Obj(only))
     }
 
     /// Whoever calls the methods of a module may have moved it before.
