@@ -34,6 +34,13 @@ const LAZY: [&str; 8] = [
 ];
 
 impl<'p> Interp<'p> {
+    /// The list that holds what an iterator of the language gives.
+    pub(super) fn items_of_iterator(&self, iterator: ObjId) -> Option<ObjId> {
+        let items = self.heap.attr(iterator, Ustr::from("iterable")).and_then(Value::as_obj)?;
+        let is_list = matches!(self.heap.get(items).state, State::List(_));
+        (is_list && self.heap.get(iterator).class == ClassRef::Builtin).then_some(items)
+    }
+
     /// Makes an iterator of a list or of parameters: a fresh one, that draws from another where it does.
     pub(super) fn one_shot(&mut self, value: Value, source: Option<Value>, place: Place) -> Value {
         let (stream, value) = match value {

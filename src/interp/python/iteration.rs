@@ -323,20 +323,13 @@ fn plain_items(interp: &mut Interp, value: &Value, place: Place) -> Option<Items
             State::List(_) | State::Dict(_) => {}
             State::Plain if interp.heap.attr(*id, ustr("_fields")).is_some() => {}
             _ => {
-                let items = items_of_iterator(interp, *id)?;
+                let items = interp.items_of_iterator(*id)?;
                 return Some(iterate(interp, &Value::Obj(items), place));
             }
         },
         _ => return None,
     }
     Some(iterate(interp, value, place))
-}
-
-/// The list that holds what an iterator of the language gives.
-fn items_of_iterator(interp: &Interp, iterator: ObjId) -> Option<ObjId> {
-    let items = interp.heap.attr(iterator, ustr("iterable")).and_then(Value::as_obj)?;
-    let is_list = matches!(interp.heap.get(items).state, State::List(_));
-    (is_list && interp.heap.get(iterator).class == ClassRef::Builtin).then_some(items)
 }
 
 fn tuple(interp: &mut Interp, call: &Call) -> Option<Value> {
