@@ -405,6 +405,7 @@ mod tests {
         let wheel =
             "torch @ https://download.pytorch.org/whl/cu113/torch-1.10.1%2Bcu113-cp38-cp38-linux_x86_64.whl";
         assert_eq!(released(&[wheel]), pair("1.10.2", "1.10.2"));
+        assert_eq!(released(&["torch", &format!("#{wheel}")]), None);
         assert_eq!(released(&["torch==1.8.2"]), pair("1.8.1", "1.8.1"));
         assert_eq!(released(&["torch==1.4", "torch==1.7.0"]), pair("1.4.0", "1.7.1"));
         assert_eq!(released(&["torch-geometric==1.0"]), None);

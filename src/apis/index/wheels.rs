@@ -2,6 +2,7 @@
 
 /// `https://download.pytorch.org/whl/cu80/torch-0.2.0.post3-cp35-cp35m-manylinux1_x86_64.whl`: name and version.
 pub(super) fn told(line: &str) -> Option<(&str, &str)> {
+    let line = line.split(" #").next().filter(|line| !line.trim_start().starts_with('#'))?;
     let end = line.find(".whl")?;
     let file = line[..end].rsplit(['/', '\\', ' ', '@']).next()?;
     let mut parts = file.split('-');
