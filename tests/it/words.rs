@@ -104,6 +104,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("parameters-replaced-after-optimizer", "new layer is not trained"),
     ("partial-accumulation-lost", "gradient accumulation last batch"),
     ("predict-in-loop", "model.predict slow in a loop"),
+    ("probabilities-as-classes", "MeanIoU with softmax output"),
     ("raw-backward", "accelerator.backward(loss)"),
     ("removed-api", "has no attribute"),
     ("retained-graph", "CUDA out of memory"),

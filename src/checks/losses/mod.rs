@@ -17,6 +17,7 @@ mod misaveraged_metric;
 mod misused_kl_divergence;
 mod nll_without_log_softmax;
 mod one_class_softmax;
+mod probabilities_as_classes;
 mod sigmoid_mismatch;
 mod softmax_before_cross_entropy;
 mod softmax_removal;
@@ -43,6 +44,7 @@ pub(super) static CONCERN: Concern = Concern {
         &misused_kl_divergence::RULE,
         &nll_without_log_softmax::RULE,
         &one_class_softmax::RULE,
+        &probabilities_as_classes::RULE,
         &sigmoid_mismatch::RULE,
         &softmax_before_cross_entropy::RULE,
         &swapped_loss_arguments::RULE,
@@ -59,6 +61,7 @@ pub(super) static CONCERN: Concern = Concern {
         &misaveraged_metric::CHECKER,
         &misused_kl_divergence::CHECKER,
         &one_class_softmax::CHECKER,
+        &probabilities_as_classes::CHECKER,
         &softmax_before_cross_entropy::CHECKER,
         &threshold::CHECKER,
         &wrong_softmax_axis::CHECKER,
