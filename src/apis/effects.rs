@@ -47,6 +47,7 @@ vocabulary! {
     ReadScale "read-scale" (Scaler) "the script learns the scale";
     Recompute "recompute" (Reentrant)
         "a part of the model runs again in the backward pass; a parameter that is not given leaves open how";
+    Redraw "redraw" (X) "its parameters are drawn again, as for a new module";
     RefuseAutocast "refuse-autocast" (X) "ends the run where x is on the GPU and autocast is on";
     RefuseBoth "refuse-both" (X Y) "ends the run where both are true";
     RefuseHalf "refuse-half" (Scaler Optimizer)

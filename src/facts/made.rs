@@ -28,6 +28,7 @@ impl Script<'_> {
                     Effect::Gather { .. }
                         | Effect::Step { .. }
                         | Effect::Made { .. }
+                        | Effect::Redraw { .. }
                         | Effect::Restore { .. }
                         | Effect::Touch { .. }
                 )
@@ -126,7 +127,7 @@ fn is_renewed(parts: &ObjSet, round: LoopId, built: usize, all: &[Visit]) -> boo
     all.iter().enumerate().filter(|(_, visit)| visit.loops.contains(&round)).any(|(index, visit)| {
         match &visit.event.effect {
             Effect::Made { object } => parts.contains(*object),
-            Effect::Restore { objects } => hits(objects),
+            Effect::Redraw { objects } | Effect::Restore { objects } => hits(objects),
             // Before the optimizer is built, a call that is not understood may have reset the model.
             Effect::Touch { objects, .. } => index < built && hits(objects),
             _ => false,

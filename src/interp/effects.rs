@@ -80,6 +80,7 @@ impl<'p> Interp<'p> {
                 Verb::Register => self.register(&arg(0), &arg(1), arg(2), &arg(3)),
                 Verb::DefaultDType => self.default_dtype_from_here(&arg(0)),
                 Verb::Empty => self.empty(&arg(0), call.place),
+                Verb::Redraw => self.redraw(&arg(0), call.place),
                 Verb::Restore => {
                     self.note_resumed(&arg(0), &arg(1));
                     self.restore(&arg(0), call.place);

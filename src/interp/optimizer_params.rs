@@ -106,6 +106,13 @@ impl<'p> Interp<'p> {
         self.out.saved = self.out.saved.union(&objects);
     }
 
+    /// `layer.reset_parameters()`
+    pub(super) fn redraw(&mut self, target: &Value, place: Place) {
+        let Value::Obj(object) = target.bare() else { return };
+        let objects = self.heap.descendants(*object).union(&ObjSet::one(*object));
+        self.event(place, Effect::Redraw { objects }, Confidence::High);
+    }
+
     /// `model.load_state_dict(...)`
     pub(super) fn restore(&mut self, target: &Value, place: Place) {
         let objects = match target.bare() {

@@ -133,6 +133,8 @@ pub enum Effect {
     Gather { optimizer: ObjId, parts: Rc<ObjSet>, remembers: bool },
     /// A part of a module was replaced, or added where its forward uses it.
     Replace { owner: ObjId, part: ObjId },
+    /// Parameters were drawn again, as when their modules were made.
+    Redraw { objects: ObjSet },
     /// Parameters got values from elsewhere.
     Restore { objects: ObjSet },
     /// A forward of a module, and whether gradients are recorded.

@@ -150,7 +150,9 @@ impl<'s> Fold<'s> {
                     Effect::Step { .. } | Effect::Fitted { .. } if way.every => {
                         self.trains.push((event, way.site.unwrap_or(event.place)));
                     }
-                    Effect::Restore { objects } | Effect::Touch { objects, .. } => {
+                    Effect::Redraw { objects }
+                    | Effect::Restore { objects }
+                    | Effect::Touch { objects, .. } => {
                         self.renewed = self.renewed.union(objects);
                     }
                     Effect::Made { object } => self.made = self.made.union(&ObjSet::one(*object)),

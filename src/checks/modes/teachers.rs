@@ -2,7 +2,7 @@
 //! conditions. Their dropout and batch norm are meant to be off.
 
 use super::evaluations::{is_copy, since};
-use crate::apis::{EffectSpec, Role, Verb};
+use crate::apis::{Role, Verb};
 use crate::facts::Script;
 use crate::report::{Confidence, Place};
 use crate::syntax::ExprKind;
@@ -63,12 +63,8 @@ fn is_loaded_from_a_file(script: &Script, parts: &ObjSet) -> bool {
     let loads = |place: Place| {
         let draft = script.draft(place.file);
         let callee = draft.call_at(place.span).map(|call| &draft.expr(call.callee).kind);
-        // What has no source draws the weights anew.
-        let is_load = |effect: &EffectSpec| effect.verb == Verb::Restore && effect.args.len() > 1;
-        let of_modules = |name: Ustr| {
-            let api = script.apis.method_of(Role::Module, name);
-            api.is_some_and(|api| api.effects.iter().any(is_load))
-        };
+        let of_modules =
+            |name: Ustr| script.apis.method_of(Role::Module, name).is_some_and(|api| api.does(Verb::Restore));
         matches!(callee, Some(ExprKind::Attribute { name, .. }) if of_modules(*name))
             && !is_copy(script, place)
     };
