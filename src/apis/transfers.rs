@@ -150,6 +150,7 @@ vocabulary! {
     Grad "grad" (X) "the gradient that x has accumulated";
     Gradients "gradients" (Target Sources [CreateGraph]) "a tuple of gradients; nothing is accumulated";
     Grid "grid" (Tensors) "of each vector a tensor with an axis for each of them, as a tuple";
+    History "history" (Cls Model) "an object of this class, with the numbers of each epoch as its `history`";
     Identity "identity" (A B [Dtype Device RequiresGrad]) [places allocates] "a new matrix, as wide as high without b";
     ImageResized "image-resized" (X Size Word)
         "an image of another size; a number is that of the 'square', or of the shorter 'edge'";

@@ -1,7 +1,7 @@
 //! What a model is compiled with: its losses, each for one of the model's outputs.
 
 use super::{Call, Interp, Invocation, call_path::Hop};
-use crate::apis::Operand;
+use crate::apis::{Operand, Slot};
 use crate::report::{Confidence, Place};
 use crate::trace::{CompiledLoss, Sight};
 use crate::values::*;
@@ -251,5 +251,22 @@ fn only_item(interp: &Interp<'_>, value: Value) -> Value {
     match state {
         Some(State::List(Items { exact: Some(items), .. })) if items.len() == 1 => items[0].clone(),
         _ => value,
+    }
+}
+
+impl Interp<'_> {
+    /// `history cls model`: what a training gives; the numbers of its epochs are not known.
+    pub(super) fn history(&mut self, call: &Invocation) -> Value {
+        let class = call.operand(Slot::Cls).as_str().map(Ustr::from);
+        let Some(class) = class else { return Value::Unknown };
+        let object = self.alloc(call.place, ClassRef::Api(class), State::Plain);
+        let numbers = self.dict(call.place, Entries::new(Vec::new(), Some(Value::Unknown)));
+        let history = self.heap.get_mut(object);
+        history.set_attr(Ustr::from("history"), numbers);
+        history.set_attr(Ustr::from("model"), call.operand(Slot::Model));
+        for name in ["epoch", "params"] {
+            history.set_attr(Ustr::from(name), Value::Unknown);
+        }
+        Value::Obj(object)
     }
 }

@@ -189,6 +189,13 @@ pub struct NumberApplied<'e> {
     pub result: &'e Value,
 }
 
+/// `container["key"]` is read.
+pub struct EntryRead<'v> {
+    pub container: &'v Value,
+    pub key: Ustr,
+    pub place: Place,
+}
+
 /// A loop is about to run over these values.
 pub struct LoopOver<'v> {
     pub place: Place,

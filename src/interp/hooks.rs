@@ -91,6 +91,8 @@ events! {
     on_unknown_backward(());
     /// An iterator is gone through that has nothing left.
     on_exhausted(&Exhausted<'_>);
+    /// The entry under a text is about to be read.
+    on_entry_read(&EntryRead<'_>);
     /// A loop is about to run its body, over values that it does not tell apart.
     on_loop(&LoopOver<'_>);
     /// An instance of a class of the project or of a framework was made; its constructor has not run yet.

@@ -119,10 +119,10 @@ pub(crate) use elements::{bounded_index, index_parts, loop_indices};
 pub use events::{
     Abandoned, ApiResult, AppliedLayer, Arithmetic, ArmEnd, Assignment, AttributeWrite, Augment,
     BackwardCall, Branch, Compare, Constructed, ContainerWrite, Declared, DeclaredOption, Difference, Drawn,
-    DrawnByName, ElementRead, ElementWrite, Entered, Exhausted, ExpressionStatement, FitCall, ForwardCall,
-    FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall, LoopOver,
-    LossCall, MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator, Return,
-    StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall,
+    DrawnByName, ElementRead, ElementWrite, Entered, EntryRead, Exhausted, ExpressionStatement, FitCall,
+    ForwardCall, FunctionApplied, HiddenAttribute, IndexResult, Indexed, Instance, LayerCall, LoaderCall,
+    LoopOver, LossCall, MethodResult, MissingAttribute, NumberApplied, Operation, OperationResult, Operator,
+    Return, StackMade, StackedLayer, TensorCompare, Test, TracePoint, Tried, TupleUse, Uncalled, UnfitCall,
     UnfitFields, UnknownMethod, Unpacked, Update,
 };
 pub(crate) use frames::Running;

@@ -82,6 +82,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("missing-detach", "DQN target network detach"),
     ("missing-distributed-sampler", "DDP without DistributedSampler"),
     ("missing-eval-mode", "forgot model.eval()"),
+    ("missing-history-key", "KeyError: 'acc'"),
     ("missing-no-grad", "CUDA out of memory"),
     ("missing-scheduler-step", "learning rate does not change"),
     ("missing-set-epoch", "forgot sampler.set_epoch()"),

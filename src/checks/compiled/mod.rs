@@ -3,6 +3,7 @@
 
 mod bypassed_strategy;
 mod conflicting_arguments;
+mod missing_history_key;
 mod model_built_in_loop;
 mod predict_in_loop;
 mod raw_backward;
@@ -19,6 +20,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &bypassed_strategy::RULE,
         &conflicting_arguments::RULE,
+        &missing_history_key::RULE,
         &model_built_in_loop::RULE,
         &predict_in_loop::RULE,
         &raw_backward::RULE,
@@ -30,6 +32,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &bypassed_strategy::CHECKER,
         &conflicting_arguments::CHECKER,
+        &missing_history_key::CHECKER,
         &model_built_in_loop::CHECKER,
         &predict_in_loop::CHECKER,
         &raw_backward::CHECKER,

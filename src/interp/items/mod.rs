@@ -10,8 +10,8 @@ use slices::{sliced, with_item};
 use tensors::{as_numbers, with_part};
 
 use super::{
-    Call, ContainerWrite, IndexResult, Indexed, Interp, TupleUse, batches::DEEPEST_WRAPPER, expr::key_of,
-    listing::some_of, python, transfer, walked,
+    Call, ContainerWrite, EntryRead, IndexResult, Indexed, Interp, TupleUse, batches::DEEPEST_WRAPPER,
+    expr::key_of, listing::some_of, python, transfer, walked,
 };
 use crate::report::{Confidence, Place};
 use crate::syntax::{ExprId, ExprKind};
@@ -120,7 +120,10 @@ impl<'p> Interp<'p> {
             {
                 Value::Float(None)
             }
-            (None, _) => {
+            (None, key) => {
+                if let Some(key) = key {
+                    self.on_entry_read(&EntryRead { container: &container, key, place });
+                }
                 let index = masks::mask_of_own_rows(self, base, &container, at, index);
                 let item = self.get_item(&container, &index, place);
                 self.item_of_batch(base, place, item)

@@ -159,6 +159,7 @@ functions! {
     Grad => unknown,
     Gradients => |interp, call| interp.gradients(call),
     Grid => shape::grid,
+    History => |interp, call| interp.history(call),
     Identity => factory::identity,
     ImageResized => images::resized,
     ImageTensor => images::tensor,
