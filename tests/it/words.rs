@@ -42,6 +42,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("dropped-evaluation-samples", "drop_last validation accuracy"),
     ("dropped-result", "tensor.to(device) does not work"),
     ("dtype-mismatch", "mat1 and mat2 must have the same dtype"),
+    ("duplicated-iterable-data", "IterableDataset duplicate data num_workers"),
     ("element-loop-on-gpu", "for loop over a GPU tensor is slow"),
     ("exhausted-parameters", "optimizer got an empty parameter list"),
     ("forward-called-directly", "difference between model(x) and model.forward(x)"),

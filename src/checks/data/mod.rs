@@ -4,8 +4,10 @@ mod augmentations;
 mod augmented_evaluation_data;
 mod cuda_in_worker;
 mod dropped_evaluation_samples;
+mod duplicated_iterable_data;
 mod equal_datasets;
 mod full_dataset_batch;
+mod generators;
 mod kept_across_folds;
 mod leaked_test_data;
 mod loader_built_in_loop;
@@ -22,6 +24,7 @@ mod shuffle_with_sampler;
 mod tf_data_order;
 mod train_data_as_test_data;
 mod unshuffled_training_data;
+mod whole_reads;
 mod workers;
 
 use crate::checks::Concern;
@@ -31,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
         &augmented_evaluation_data::RULE,
         &cuda_in_worker::RULE,
         &dropped_evaluation_samples::RULE,
+        &duplicated_iterable_data::RULE,
         &full_dataset_batch::RULE,
         &leaked_test_data::RULE,
         &loader_built_in_loop::RULE,
@@ -47,6 +51,7 @@ pub(super) static CONCERN: Concern = Concern {
     checkers: &[
         &augmentations::CHECKER,
         &dropped_evaluation_samples::CHECKER,
+        &duplicated_iterable_data::CHECKER,
         &kept_across_folds::CHECKER,
         &leaked_test_data::CHECKER,
         &loader_restarted_every_step::CHECKER,
