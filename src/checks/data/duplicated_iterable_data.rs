@@ -66,7 +66,9 @@ fn check(script: &Script, out: &mut Findings) {
     for (at, seen) in script.observed_once::<Duplicated>() {
         let message = match seen.workers {
             Workers::Known(count) => {
-                format!("each of the {count} workers yields all samples, so an epoch has each of them {count} times")
+                format!(
+                    "each of the {count} workers yields all samples, so an epoch has each of them {count} times"
+                )
             }
             Workers::PerProcessor => {
                 "every worker yields all samples, so an epoch has each of them once per worker".to_owned()

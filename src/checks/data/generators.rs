@@ -119,7 +119,9 @@ impl Walk<'_> {
                 }
             }
             StmtKind::Function(_) | StmtKind::Class(_) => return,
-            StmtKind::Assign { targets, value } => targets.iter().for_each(|target| self.bind(*target, *value)),
+            StmtKind::Assign { targets, value } => {
+                targets.iter().for_each(|target| self.bind(*target, *value))
+            }
             StmtKind::AugAssign { target, value, .. } => self.bind(*target, *value),
             StmtKind::AnnAssign { target, value: Some(value), .. } => self.bind(*target, *value),
             StmtKind::Return(Some(value)) => self.made.returns.push(*value),
@@ -148,7 +150,9 @@ impl Walk<'_> {
     fn bind(&mut self, target: ExprId, value: ExprId) {
         match &self.tree.expr(target).kind {
             ExprKind::Name(name) => self.made.bound.push((*name, value)),
-            ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| self.bind(*item, value)),
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                items.iter().for_each(|item| self.bind(*item, value))
+            }
             ExprKind::Starred(inner) => self.bind(*inner, value),
             ExprKind::Subscript { base, .. } => self.bind(*base, value),
             _ => {}

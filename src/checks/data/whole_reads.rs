@@ -18,8 +18,19 @@ const MOST_LOOKED_AT: u32 = 4000;
 
 /// Parts of names that speak of a share, or of data that is handed out once, whoever asks.
 const SHARES: [&str; 13] = [
-    "worker", "shard", "replica", "partition", "queue", "socket", "distributed", "getpid", "world", "rank", "camera",
-    "capture", "simulat",
+    "worker",
+    "shard",
+    "replica",
+    "partition",
+    "queue",
+    "socket",
+    "distributed",
+    "getpid",
+    "world",
+    "rank",
+    "camera",
+    "capture",
+    "simulat",
 ];
 
 /// Modules of the language that give the same to all workers. Those that go through what they are given are told apart.
@@ -31,8 +42,23 @@ const ENDLESS: [&str; 3] = ["itertools.count", "itertools.cycle", "itertools.rep
 
 /// Functions of the language that go through their arguments.
 const PASSING: [&str; 17] = [
-    "abs", "dict", "enumerate", "filter", "int", "iter", "list", "map", "max", "min", "next", "reversed", "set", "sorted",
-    "str", "tuple", "zip",
+    "abs",
+    "dict",
+    "enumerate",
+    "filter",
+    "int",
+    "iter",
+    "list",
+    "map",
+    "max",
+    "min",
+    "next",
+    "reversed",
+    "set",
+    "sorted",
+    "str",
+    "tuple",
+    "zip",
 ];
 /// Functions of the language that give the same whatever they are given.
 const PLAIN: [&str; 4] = ["isinstance", "len", "open", "range"];
@@ -319,14 +345,15 @@ impl<'p> Reads<'_, 'p> {
                 if let Some(Value::Function(closure)) = self.global(frame, name) {
                     return self.same_function(frame, &closure, None, args);
                 }
-                let is_bound = names.scope(frame.function).locals.contains(name)
-                    || names.bindings.contains_key(&name);
+                let is_bound =
+                    names.scope(frame.function).locals.contains(name) || names.bindings.contains_key(&name);
                 if is_bound {
                     return false;
                 }
                 let of_function = matches!(name.as_str(), "map" | "filter") as usize;
                 PLAIN.contains(&name.as_str())
-                    || PASSING.contains(&name.as_str()) && self.same_args(frame, &args[of_function.min(args.len())..])
+                    || PASSING.contains(&name.as_str())
+                        && self.same_args(frame, &args[of_function.min(args.len())..])
             }
             ExprKind::Attribute { base, name, .. } => match self.own(frame, base) {
                 Some(object) => match self.method(object, name.as_str()) {
@@ -340,9 +367,7 @@ impl<'p> Reads<'_, 'p> {
     }
 
     fn same_args(&mut self, frame: &mut Frame<'p>, args: &[Arg]) -> bool {
-        args.iter().all(|arg| {
-            matches!(arg.kind, ArgKind::Keyword(_)) || self.same(frame, arg.value)
-        })
+        args.iter().all(|arg| matches!(arg.kind, ArgKind::Keyword(_)) || self.same(frame, arg.value))
     }
 
     /// A function of the project, with what it is given here.
