@@ -48,6 +48,7 @@ vocabulary! {
     OptionalMax "optional-max" (X Dim) "of x, or the larger of two where dim is a tensor";
     OptionalMin "optional-min" (X Dim) "of x, or the smaller of two where dim is a tensor";
     Padded "padded" (X Padding) "of x, and of zero unless the padding is zero";
+    Pixels "pixels" (X [Dtype]) "of numbers of one byte between zero and one, of others the bounds of x";
     Pow "pow" (X Y) [widens replayed] "x to the power y";
     Prod "prod" (X) [replayed] "product of elements: not negative if x is not";
     Product "product" (X Y [Bias]) "sums of products; any number where one of them is learned";

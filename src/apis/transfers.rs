@@ -279,6 +279,7 @@ vocabulary! {
     Squeeze "squeeze" (X [Dim]) [keeps_values reforms] "dimensions of one removed";
     Stack "stack" (Tensors Dim) [meets combines] "joined along a new dimension";
     StackedLayers "stacked-layers" (Layers) "a model that calls its layers in order";
+    Standardized "standardized" (X Mean Std) [elementwise] "each channel less its mean, divided by its deviation";
     StateDict "state-dict" (Receiver) "tensors of a module or optimizer by name, no graph";
     Str "str" (; X) "a Python str";
     SumOf "sum-of" (X) "the sum of a Python iterable";

@@ -186,7 +186,10 @@ pub struct OperationResult<'e> {
 pub struct NumberApplied<'e> {
     pub operator: BinaryOp,
     pub tensor: &'e Rc<Tensor>,
+    /// The other operand.
+    pub other: &'e Value,
     pub result: &'e Value,
+    pub place: Place,
 }
 
 /// `container["key"]` is read.

@@ -280,7 +280,8 @@ impl<'p> Interp<'p> {
             self.on_operation_result(&done);
             result = done.result.into_inner();
         } else if let Some(tensor) = a.as_tensor().or(b.as_tensor()) {
-            self.on_number_applied(&NumberApplied { operator: op, tensor, result: &result });
+            let other = if a.as_tensor().is_some() { b } else { a };
+            self.on_number_applied(&NumberApplied { operator: op, tensor, other, result: &result, place });
         }
         // A sum of losses is as large as any of them that nothing was multiplied with.
         let averaged = |side: &Value| side.as_tensor().is_some_and(|tensor| tensor.averaged);

@@ -276,6 +276,7 @@ pub(super) fn samples_of(shape: Shape, dtype: DType, place: Place) -> Tensor {
         graph: Graph::None,
         source: Source::Data,
         range: Some(Interval::closed(0.0, 255.0)),
+        images: Some(place),
         made: Some(place),
         ..Tensor::default()
     }

@@ -212,6 +212,8 @@ pub struct Tensor {
     /// Where what it was computed of left a graph behind.
     pub detach_points: Option<Rc<[DetachPoint]>>,
     pub scaled: Scaled,
+    /// Numbers of stored images, or computed of such: where the numbers came to their scale.
+    pub images: Option<Place>,
     /// Where it was made.
     pub made: Option<Place>,
     /// The pass of a loop in which it was made.
@@ -253,6 +255,7 @@ impl Default for Tensor {
             recipe: None,
             detach_points: None,
             scaled: Scaled::No,
+            images: None,
             made: None,
             created: 0,
             layers: None,
@@ -394,6 +397,7 @@ impl Tensor {
             },
             detach_points: union_detach_points(&self.detach_points, &other.detach_points),
             scaled: self.scaled.join(other.scaled),
+            images: self.images.filter(|_| self.images == other.images),
             made: if self.made == other.made { self.made } else { None },
             created: self.created.max(other.created),
             layers: match (&self.layers, &other.layers) {
@@ -428,6 +432,7 @@ impl Tensor {
             && self.is_leaf == other.is_leaf
             && Numbers::same(&self.numbers, &other.numbers)
             && self.scaled == other.scaled
+            && self.images == other.images
     }
 }
 

@@ -28,6 +28,7 @@ mod windows;
 
 pub use build::{device_named, device_of, dtype_of, ints_of};
 pub(crate) use convert::tensor_type_device;
+pub(crate) use images::statistics;
 pub use index::{Misplaced, index, misplaced_index, slice_len, turned_around};
 pub(super) use layers::held_by_packed;
 pub use layers::{activation, activation_name, leaves_out_last, softmax_axis, softmax_axis_size};
@@ -264,6 +265,7 @@ functions! {
     Squeeze => shape::squeeze,
     Stack => shape::stack,
     StackedLayers => super::assembled::stacked_layers,
+    Standardized => images::standardized,
     StateDict => |interp, call| interp.state_dict(call),
     Str => |_, _| Value::Str(None),
     SumOf => elementwise::sum_of,

@@ -4,7 +4,7 @@ use super::build::is_number;
 use super::ops::{is_prediction, with_any};
 use crate::apis::{Apply, RangeFunction, RangeSpec};
 use crate::interp::Invocation;
-use crate::values::{End, Interval, Relation, Source, Tensor, Value, interval_of};
+use crate::values::{DType, End, Interval, Relation, Source, Tensor, Value, interval_of};
 
 type Function = fn(&Operands) -> Option<Interval>;
 
@@ -123,6 +123,7 @@ functions! {
     OptionalMax => |x| extreme(x, Interval::max),
     OptionalMin => |x| extreme(x, Interval::min),
     Padded => padded,
+    Pixels => pixels,
     Pow => pow,
     Prod => |x| Some(x.interval(0)?.product()),
     Product => product,
@@ -288,6 +289,17 @@ fn extreme(x: &Operands, of: fn(&Interval, &Interval) -> Interval) -> Option<Int
 fn padded(x: &Operands) -> Option<Interval> {
     let range = x.interval(0)?;
     Some(if x.number(1) == Some(0.0) { range } else { range.join(&Interval::point(0.0)) })
+}
+
+/// `pixels x dtype`: what becomes of an image; numbers that are no bytes are taken as they are.
+fn pixels(x: &Operands) -> Option<Interval> {
+    if matches!(x.0.get(1).map(Value::bare), Some(Value::DType(dtype)) if !dtype.is_float()) {
+        return None;
+    }
+    match x.0.first()?.as_tensor().filter(|image| image.dtype.is_some()) {
+        Some(image) if image.dtype != Some(DType::UInt8) => image.range,
+        _ => Some(Interval::closed(0.0, 1.0)),
+    }
 }
 
 fn pow(x: &Operands) -> Option<Interval> {

@@ -48,6 +48,7 @@ pub fn result(interp: &Interp, place: Place, operands: &[&Tensor]) -> Tensor {
             .iter()
             .fold(None, |all, operand| union_detach_points(&all, &operand.detach_points)),
         scaled: operands.iter().fold(Scaled::No, |all, operand| all.union(operand.scaled)),
+        images: operands.iter().find_map(|operand| operand.images),
         made: Some(place),
         created: interp.epoch,
         layers: None,
