@@ -39,6 +39,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("device-compared-to-string", "torch.device == \"cuda\" is False"),
     ("device-dependent-result", "different results on CPU and GPU"),
     ("device-mismatch", "Expected all tensors to be on the same device"),
+    ("double-normalization", "ToTensor already divides by 255"),
     ("dropped-evaluation-samples", "drop_last validation accuracy"),
     ("dropped-result", "tensor.to(device) does not work"),
     ("dtype-mismatch", "mat1 and mat2 must have the same dtype"),

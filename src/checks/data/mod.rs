@@ -3,6 +3,7 @@
 mod augmentations;
 mod augmented_evaluation_data;
 mod cuda_in_worker;
+mod double_normalization;
 mod dropped_evaluation_samples;
 mod duplicated_iterable_data;
 mod equal_datasets;
@@ -33,6 +34,7 @@ pub(super) static CONCERN: Concern = Concern {
     rules: &[
         &augmented_evaluation_data::RULE,
         &cuda_in_worker::RULE,
+        &double_normalization::RULE,
         &dropped_evaluation_samples::RULE,
         &duplicated_iterable_data::RULE,
         &full_dataset_batch::RULE,
@@ -50,6 +52,7 @@ pub(super) static CONCERN: Concern = Concern {
     ],
     checkers: &[
         &augmentations::CHECKER,
+        &double_normalization::CHECKER,
         &dropped_evaluation_samples::CHECKER,
         &duplicated_iterable_data::CHECKER,
         &kept_across_folds::CHECKER,
