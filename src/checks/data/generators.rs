@@ -11,6 +11,8 @@ const MOST_PARTS: usize = 64;
 pub(super) struct Generator {
     pub yields: Vec<Yielded>,
     pub returns: Vec<ExprId>,
+    /// Some loop may end before its time.
+    pub ends_early: bool,
     bound: Vec<(Ustr, ExprId)>,
 }
 
@@ -124,6 +126,7 @@ impl Walk<'_> {
             }
             StmtKind::AugAssign { target, value, .. } => self.bind(*target, *value),
             StmtKind::AnnAssign { target, value: Some(value), .. } => self.bind(*target, *value),
+            StmtKind::Break | StmtKind::Return(None) => self.made.ends_early = true,
             StmtKind::Return(Some(value)) => self.made.returns.push(*value),
             StmtKind::Expr(value) => self.put_into(*value),
             _ => {}
