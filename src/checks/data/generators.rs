@@ -122,7 +122,7 @@ impl Walk<'_> {
             }
             StmtKind::Function(_) | StmtKind::Class(_) => return,
             StmtKind::Assign { targets, value } => {
-                targets.iter().for_each(|target| self.bind(*target, *value))
+                targets.iter().for_each(|target| self.bind(*target, *value));
             }
             StmtKind::AugAssign { target, value, .. } => self.bind(*target, *value),
             StmtKind::AnnAssign { target, value: Some(value), .. } => self.bind(*target, *value),
@@ -154,7 +154,7 @@ impl Walk<'_> {
         match &self.tree.expr(target).kind {
             ExprKind::Name(name) => self.made.bound.push((*name, value)),
             ExprKind::Tuple(items) | ExprKind::List(items) => {
-                items.iter().for_each(|item| self.bind(*item, value))
+                items.iter().for_each(|item| self.bind(*item, value));
             }
             ExprKind::Starred(inner) => self.bind(*inner, value),
             ExprKind::Subscript { base, .. } => self.bind(*base, value),

@@ -191,8 +191,8 @@ impl<'p> Reads<'_, 'p> {
 
     fn yields(&mut self, frame: &mut Frame<'p>) -> bool {
         let yields = std::mem::take(&mut frame.generator.yields);
-        let whole = !yields.is_empty()
-            && !(self.shuffles && frame.generator.ends_early)
+        let is_part = self.shuffles && frame.generator.ends_early;
+        let whole = !(yields.is_empty() || is_part)
             && yields.iter().all(|given| {
                 let loops: Vec<(ExprId, ExprId)> = given.around.iter().filter_map(Around::over).collect();
                 let ends = !matches!(given.around.last(), Some(Around::While { .. }))
