@@ -138,7 +138,8 @@ fn kept_mark(range: RangeFunction, mark: Mark) -> Option<Mark> {
 pub(crate) fn broadcast(interp: &mut Interp, call: &Invocation) -> Value {
     let values = arguments(interp, call);
     let all = of_all(interp, call.place, &values);
-    Value::tensor(Tensor { standing: beside_numbers(&values), ..all })
+    let cast = all.cast.filter(|_| !widens(call));
+    Value::tensor(Tensor { cast, standing: beside_numbers(&values), ..all })
 }
 
 /// What nothing but numbers are applied to has the shape that it had.
