@@ -151,9 +151,8 @@ impl<'p> Interp<'p> {
                     return Value::Float(None);
                 }
                 let mut part = transfer::index(self, &tensor, index, place);
-                if index.as_str().is_some() && tensor.source == Source::Output && tensor.what.is_none() {
-                    // Beside what a layer computed that is not seen into there may be lengths, which stay on the CPU.
-                    (part.device, part.device_origin) = (Device::Unknown, None);
+                if matches!(index.bare(), Value::Str(_)) {
+                    tensors::asked_by_name(&tensor, &mut part);
                 }
                 let result = RefCell::new(Value::tensor(self.pick(&tensor, index, part, place)));
                 let chosen = IndexResult { tensor: &tensor, index, place, result };
