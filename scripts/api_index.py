@@ -82,7 +82,9 @@ PACKAGES = [
         # Tensors and storages of the GPU are bound by the compiled part.
         bound=[(f"torch.cuda.{kind}{what}", "1.0", "99") for what in ("Tensor", "Storage") for kind in KINDS]
         + [(f"torch.{kind}{what}", "1.0", "99") for what in ("Tensor", "Storage") for kind in KINDS]
-        + [(f"torch.cuda.sparse.{kind}Tensor", "1.0", "99") for kind in KINDS],
+        + [(f"torch.cuda.sparse.{kind}Tensor", "1.0", "99") for kind in KINDS]
+        # `__getattr__` of the module looks them up.
+        + [(f"torch.has_{what}", "2.1", "99") for what in ("cuda", "cudnn", "mkldnn", "mps")],
         added=["torch.bin", "torch.include", "torch.lib", "torch.share", "torch.test", "torch.gcu", "torch.hpu", "torch.ipu", "torch.mlu", "torch.musa", "torch.npu", "torch.privateuseone",
                "torch.neuron", "torch.sdaa", "torch.xla", "torch.xpu",
                *(f"torch.{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8))],
