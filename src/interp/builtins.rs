@@ -97,12 +97,19 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// `hasattr(loss, "item")`: what tensors have, a tensor has.
-    fn surely_has(&self, call: &Call) -> bool {
+    /// `hasattr(loss, "item")`: what tensors have, a tensor has, and an instance the methods of its class.
+    fn surely_has(&mut self, call: &Call) -> bool {
         let name = call.arg(1, "").and_then(Value::as_str).map(Ustr::from);
         let object = call.arg(0, "").and_then(Value::as_obj);
         if object.and_then(|object| self.hidden_by(object)).is_some_and(|(_, sure)| sure) {
             return name.is_some_and(|name| name == "module");
+        }
+        let class =
+            object.filter(|object| !self.heap.is_merged(*object)).map(|object| self.heap.get(object).class);
+        if let (Some(ClassRef::Project(class)), Some(name)) = (class, name)
+            && matches!(self.find_attr(class, name), Some(Value::Function(_)))
+        {
+            return true;
         }
         let is_tensor = matches!(call.arg(0, ""), Some(Value::Tensor(_)));
         is_tensor && name.is_some_and(|name| self.apis.method_of(Role::Tensor, name).is_some())
