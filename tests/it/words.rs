@@ -136,6 +136,7 @@ const SEARCHED: &[(&str, &str)] = &[
     ("tf-data-order", "tf.data shuffle before batch"),
     ("train-data-as-test-data", "validation accuracy equals training accuracy"),
     ("trainable-without-recompile", "Discrepancy between trainable weights and collected trainable weights"),
+    ("unavailable-monitor", "EarlyStopping not stopping Keras"),
     ("unconvertible-tensor", "Can't call numpy() on Tensor that requires grad"),
     ("undefined-import", "ImportError: cannot import name"),
     ("undefined-name", "NameError: name is not defined"),

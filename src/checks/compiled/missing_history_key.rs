@@ -29,7 +29,7 @@ pub(super) static CHECKER: Checker = Checker {
 };
 
 /// Of a model, and of the numbers of its training: the metrics that it was compiled with, by their names.
-const METRICS: Note = Note::new("metrics by name");
+pub(super) const METRICS: Note = Note::new("metrics by name");
 
 /// Two names of one metric.
 const ALIASES: [(&str, &str); 4] = [
@@ -40,7 +40,7 @@ const ALIASES: [(&str, &str); 4] = [
 ];
 
 /// What the numbers of a validation begin with.
-const OF_VALIDATION: &str = "val_";
+pub(super) const OF_VALIDATION: &str = "val_";
 
 /// Until this release of Keras, and of TensorFlow, the names were those of Keras.
 const AS_COMPILED: [(&str, (u64, u64)); 2] = [("keras", (2, 3)), ("tensorflow", (2, 0))];
@@ -93,17 +93,26 @@ fn read(cx: &mut Interp<'_>, read: &EntryRead<'_>) {
     if names.contains(&asked) {
         return;
     }
-    let other = ALIASES.iter().find_map(|(short, long)| match asked {
-        _ if asked == *short => Some(*long),
-        _ if asked == *long => Some(*short),
-        _ => None,
-    });
-    let Some(other) = other.filter(|other| names.contains(other)) else { return };
+    let Some(other) = other_name(asked).filter(|other| names.contains(other)) else { return };
     if cx.is_provided_for() || is_asked_for(cx.tree(read.place.file), &read.key) {
         return;
     }
     let there = Rc::from(format!("{}{other}", &read.key[..read.key.len() - asked.len()]));
     cx.observe(read.place, MissingKey { asked: read.key, there }, Confidence::High);
+}
+
+/// The other name of a metric that has two.
+pub(super) fn other_name(asked: &str) -> Option<&'static str> {
+    ALIASES.iter().find_map(|(short, long)| match asked {
+        _ if asked == *short => Some(*long),
+        _ if asked == *long => Some(*short),
+        _ => None,
+    })
+}
+
+/// Whether the releases that a project allows call the numbers of a training as its metrics were compiled.
+pub(super) fn are_as_compiled(script: &Script) -> bool {
+    AS_COMPILED.iter().all(|(package, since)| script.pins.allow_since(package, *since))
 }
 
 /// `"acc" in history.history`
@@ -118,7 +127,7 @@ fn is_asked_for(tree: &Tree, key: &str) -> bool {
 }
 
 fn check(script: &Script, out: &mut Findings) {
-    if AS_COMPILED.iter().any(|(package, since)| !script.pins.allow_since(package, *since)) {
+    if !are_as_compiled(script) {
         return;
     }
     for (at, MissingKey { asked, there }) in script.observed_once::<MissingKey>() {

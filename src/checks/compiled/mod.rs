@@ -12,6 +12,7 @@ mod step_outputs_never_cleared;
 mod traced;
 mod trainable_without_recompile;
 mod training;
+mod unavailable_monitor;
 mod variable_in_function;
 
 use crate::checks::Concern;
@@ -27,6 +28,7 @@ pub(super) static CONCERN: Concern = Concern {
         &side_effect_in_function::RULE,
         &step_outputs_never_cleared::RULE,
         &trainable_without_recompile::RULE,
+        &unavailable_monitor::RULE,
         &variable_in_function::RULE,
     ],
     checkers: &[
@@ -38,6 +40,7 @@ pub(super) static CONCERN: Concern = Concern {
         &raw_backward::CHECKER,
         &side_effect_in_function::CHECKER,
         &step_outputs_never_cleared::CHECKER,
+        &unavailable_monitor::CHECKER,
         &variable_in_function::CHECKER,
     ],
 };
