@@ -135,7 +135,7 @@ fn check(script: &Script, out: &mut Findings) {
             continue;
         }
         let message =
-            format!("KeyError: the history has `{there}`, as the model was compiled, and no `{asked}`");
+            format!("this raises a KeyError: the history has `{there}`, and no `{asked}`");
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note("since Keras 2.3 and TensorFlow 2.0 the keys are the names that `compile()` was given")

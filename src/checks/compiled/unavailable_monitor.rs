@@ -102,20 +102,20 @@ fn check(script: &Script, out: &mut Findings) {
                 };
                 (
                     format!(
-                        "`{callback}` has no effect: it monitors `{monitor}`, and the metric is `{there}`"
+                        "`{callback}` has nothing to go by: it monitors `{monitor}`, and the metric is `{there}`"
                     ),
                     format!("pass `monitor=\"{there}\"`"),
                 )
             }
             _ => (
-                format!("`{callback}` has no effect: it monitors `{monitor}` without validation data"),
+                format!("`{callback}` has nothing to go by: it monitors `{monitor}` without validation data"),
                 "pass `validation_data=` or `validation_split=` to `fit()`, or monitor `loss`".to_owned(),
             ),
         };
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .because(seen.fitted, "trained here")
-            .note("Keras warns that the metric is not available, and goes on: nothing is stopped, saved or reduced")
+            .note("Keras only warns: nothing is stopped or reduced, and the best model is not told from the others")
             .help(help);
         out.push(finding, at);
     }
