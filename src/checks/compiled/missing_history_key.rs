@@ -134,8 +134,7 @@ fn check(script: &Script, out: &mut Findings) {
         if script.is_tried(at.place) {
             continue;
         }
-        let message =
-            format!("this raises a KeyError: the history has `{there}`, and no `{asked}`");
+        let message = format!("this raises a KeyError: the history has `{there}`, and no `{asked}`");
         let finding = script
             .finding(RULE.id, RULE.severity, at, message)
             .note("since Keras 2.3 and TensorFlow 2.0 the keys are the names that `compile()` was given")

@@ -61,9 +61,11 @@ fn with_a_column(table: Tensor) -> Tensor {
     Tensor { dtype: None, range: None, ..table.with_shape(shape) }
 }
 
-/// A tensor has no names: what is asked by one is something else, and so is what holds it.
+/// A tensor has no names, but for the columns of tables: what is asked by one is something else, and so is what holds it.
 pub(super) fn asked_by_name(tensor: &Tensor, part: &mut Tensor) {
-    part.shape = None;
+    if !tensor.is_array && !tensor.is_table {
+        part.shape = None;
+    }
     if tensor.source == Source::Output && tensor.what.is_none() {
         // Beside what a layer computed that is not seen into there may be lengths, which stay on the CPU.
         (part.device, part.device_origin) = (Device::Unknown, None);
