@@ -381,12 +381,7 @@ impl<'p> Interp<'p> {
         };
         let mapped =
             self.quietly(|interp| interp.call_value(&call.operand(Slot::F), &Call::with(call.place, args)));
-        let batched = source.as_obj().and_then(|source| self.loader_of(&Value::Obj(source)));
-        let made = self.stream(call, mapped, length);
-        if let (Some(object), Some(loader)) = (made.as_obj(), batched) {
-            self.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
-        }
-        made
+        super::pipelines::stream_like(self, call, mapped, length)
     }
 
     /// A dataset that holds others, or tensors, in an attribute.

@@ -94,7 +94,7 @@ impl<'p> Interp<'p> {
     /// `if args.resume: model.load_state_dict(torch.load(path))`: without it the model begins as it was made.
     pub(super) fn note_resumed(&mut self, target: &Value, source: &Value) {
         let Value::Obj(object) = target.bare() else { return };
-        let objects = self.heap.descendants(*object).union(&ObjSet::one(*object));
+        let objects = self.with_parts(*object);
         let optional = self.undecided_arms() > 0 && source.is_unknown();
         let known = if optional { &mut self.out.resumed } else { &mut self.out.copied };
         *known = known.union(&objects);
@@ -102,21 +102,26 @@ impl<'p> Interp<'p> {
 
     /// A model hands out its weights.
     pub(super) fn note_saved(&mut self, module: ObjId) {
-        let objects = self.heap.descendants(module).union(&ObjSet::one(module));
+        let objects = self.with_parts(module);
         self.out.saved = self.out.saved.union(&objects);
+    }
+
+    /// An object with the modules in it.
+    fn with_parts(&self, object: ObjId) -> ObjSet {
+        self.heap.descendants(object).union(&ObjSet::one(object))
     }
 
     /// `layer.reset_parameters()`
     pub(super) fn redraw(&mut self, target: &Value, place: Place) {
         let Value::Obj(object) = target.bare() else { return };
-        let objects = self.heap.descendants(*object).union(&ObjSet::one(*object));
+        let objects = self.with_parts(*object);
         self.event(place, Effect::Redraw { objects }, Confidence::High);
     }
 
     /// `model.load_state_dict(...)`
     pub(super) fn restore(&mut self, target: &Value, place: Place) {
         let objects = match target.bare() {
-            Value::Obj(object) => self.heap.descendants(*object).union(&ObjSet::one(*object)),
+            Value::Obj(object) => self.with_parts(*object),
             // `target.data.copy_(source)`: the owners are those from which its data were taken.
             Value::Tensor(data) => owners_of_data(data),
             Value::Params(params) => params.owners.clone(),

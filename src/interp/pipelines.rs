@@ -117,7 +117,7 @@ fn part_of_set(interp: &mut Interp<'_>, class: Ustr, labelled: bool, place: Plac
 }
 
 /// Other samples of the kind that a stream gives; those of a stream of batches are batches.
-fn stream_like(interp: &mut Interp<'_>, call: &Invocation, sample: Value, length: Int) -> Value {
+pub(super) fn stream_like(interp: &mut Interp<'_>, call: &Invocation, sample: Value, length: Int) -> Value {
     let made = interp.stream(call, sample, length);
     if let (Some(object), Some(loader)) = (made.as_obj(), interp.loader_of(&call.nth(0))) {
         interp.heap.get_mut(object).set_attr(Ustr::from("batched"), Value::Obj(loader));
